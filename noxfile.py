@@ -282,7 +282,7 @@ def explain_data(session: nox.Session) -> None:
 
 @nox.session(name="self-mutation")
 def self_mutation(session: nox.Session) -> None:
-    """Plant faults that could make the ledger silent, and list those that no test notices: `reports/self-fault.md`.
+    """Plant faults that could make the ledger silent, and list those that no test notices: `reports/self-mutation.md`.
 
     `nox -s self-mutation -- --module ledger` plants faults of some modules; `-- --resume` continues.
     """

@@ -80,12 +80,6 @@ class ExitCode(IntEnum):
         return cls.OK if has_passed else cls.USAGE
 
 
-def describe_precedence() -> str:
-    """Return the codes of a table from the worst one on, such as `4, 2, 1`."""
-    stopped = (ExitCode.INTERRUPTED, ExitCode.TERMINATED)
-    return ", ".join(str(each) for each in ExitCode if each not in stopped)
-
-
 def summarize_exit_codes() -> str:
     """Return all codes with their meanings, in the order of the numbers."""
     return ", ".join(f"{each} {each.summary}" for each in sorted(ExitCode))

@@ -248,7 +248,7 @@ class TestInvalidUsage:
             table / "_delta_log" / "00000000000000000000.json": "is a file; name the directory that holds _delta_log",
         }.items():
             result = run(command, location)
-            assert result.exit_code == 2
+            assert result.exit_code == 2, f"{location=}, {message=}"
             assert single_error_line(result) == f"deltaspec: {location}: {message}"
         assert "no storage for scheme 'ftp'" in single_error_line(run(command, "ftp://x/y"))
 

@@ -132,7 +132,7 @@ class TestMissingSpark:
             monkeypatch.setenv(
                 "JAVA_HOME", str(create_java(tmp_path / str(release), f'openjdk version "{release}.0.1"'))
             )
-            assert environment.find_missing_requirement() is None
+            assert environment.find_missing_requirement() is None, f"{release=}"
 
     @pytest.mark.usefixtures("no_pyspark")
     def test_no_pyspark(self, table: Path) -> None:

@@ -94,10 +94,10 @@ def test_json_report_is_complete_or_absent_whatever_the_room(disk: FullDisk, tab
         done = disk.run(room, "validate", tables / "sales", "--report", f"json:{disk.path}/r.json")
         files = disk.read_files()
         if files:
-            assert json.loads(files["r.json"])["verdict"] == "violations"
+            assert json.loads(files["r.json"])["verdict"] == "violations", f"{room=}"
         else:
-            assert done.stderr.splitlines()[-1] == f"deltaspec: {disk.path}/r.json: {NO_SPACE}"
-        assert done.returncode == (1 if files else 2)
+            assert done.stderr.splitlines()[-1] == f"deltaspec: {disk.path}/r.json: {NO_SPACE}", f"{room=}"
+        assert done.returncode == (1 if files else 2), f"{room=}"
         outcomes.add(done.returncode)
     assert outcomes == {1, 2}
 
@@ -145,7 +145,7 @@ def test_events_on_a_full_disk_are_named_in_the_message(disk: FullDisk) -> None:
     assert done.stderr.splitlines()[-1] == f"deltaspec: {events}: {NO_SPACE}"
     done = disk.run(4_000, *arguments, "--resume")
     assert done.returncode == 0, done.stderr
-    assert all(json.loads(line) for line in disk.read_files()["events.ndjson"].splitlines())
+    assert [line for line in disk.read_files()["events.ndjson"].splitlines() if not json.loads(line)] == []
 
 
 def test_kill_before_the_replacement_leaves_the_earlier_file(tables: Path, tmp_path: Path) -> None:
@@ -228,8 +228,8 @@ def test_fifo_and_open_files_are_written_directly(tmp_path: Path, tables: Path) 
         with open(tmp_path / "captured", "wb") as captured:
             command = [sys.executable, "-m", "deltaspec", "validate", str(tables / "sales"), "--output", place]
             subprocess.run(command, stdout=captured, stderr=subprocess.PIPE, check=False)
-            assert os.fstat(captured.fileno()).st_nlink == 1
-        assert b"VIOLATIONS" in (tmp_path / "captured").read_bytes()
+            assert os.fstat(captured.fileno()).st_nlink == 1, f"{place=}"
+        assert b"VIOLATIONS" in (tmp_path / "captured").read_bytes(), f"{place=}"
     write_file("/dev/null", b"data")
     assert not Path("/dev/null").is_file()
 

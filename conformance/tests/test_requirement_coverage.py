@@ -92,7 +92,7 @@ def test_coverage_of_one_revision_omits_requirements_of_others() -> None:
     found = requirement_coverage.coverage("r2")
     assert list(found) == ["paths.known", "paths.permitted", "paths.half", "reading.done"]
     assert {name for name, each in found.items() if each.uncovered} == {"paths.half", "reading.done"}
-    assert all(set(each.revisions) == {"r2"} for each in found.values())
+    assert {name: set(each.revisions) for name, each in found.items()} == {key: {"r2"} for key in found}
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,9 @@ few_examples = settings(
 
 def iter_file_actions(drawn: GeneratedTable) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield kind and body of every add and cdc action."""
-    for lines in drawn.files.commits.values():
+    for version, lines in drawn.files.commits.items():
         for line in lines:
-            assert isinstance(line, dict)
+            assert isinstance(line, dict), f"{version=}"
             ((kind, body),) = line.items()
             if kind in ("add", "cdc"):
                 yield kind, body
@@ -96,7 +96,7 @@ def test_row_counts_equal_statistics_and_vectors(drawn: GeneratedTable) -> None:
             assert json.loads(body["stats"])["numRecords"] == rows
         deleted = decode_deleted_rows(body, files) if kind == "add" else []
         assert "deletionVector" not in body or 0 < len(deleted) < rows
-        assert all(index < rows for index in deleted)
+        assert [index for index in deleted if index >= rows] == [], body["path"]
 
 
 @few_examples
@@ -120,12 +120,14 @@ def test_integer_bounds_and_null_counts_equal_the_files(drawn: GeneratedTable) -
             for key, sign in (("min", 1), ("max", -1)):
                 stated = found.get(f"{key}Values", {}).get(name)
                 if stated is not None:
-                    assert sign * stated <= sign * bounds[key] if wide else stated == bounds[key]
+                    assert sign * stated <= sign * bounds[key] if wide else stated == bounds[key], (
+                        f"version {state.version}, {body['path']}"
+                    )
             nulls = found.get("nullCount", {}).get(name)
             if nulls is not None and not wide:
-                assert nulls == column.null_count
+                assert nulls == column.null_count, f"version {state.version}, {body['path']}"
             elif nulls is not None and nulls in (0, table.num_rows):
-                assert nulls == table[name].null_count
+                assert nulls == table[name].null_count, f"version {state.version}, {body['path']}"
 
 
 @few_examples
@@ -179,7 +181,7 @@ def test_row_ids_are_unique_stable_and_below_the_mark(drawn: GeneratedTable) -> 
         assert version.row_ids is not None
         assert sorted(row_id for row_id, _ in rows) == sorted(version.row_ids)
         assert len(set(version.row_ids)) == len(version.row_ids)
-        assert all(commit <= state.version for _, commit in rows)
+        assert [commit for _, commit in rows if commit > state.version] == []
         if rows:
             mark = json.loads(state.domains["delta.rowTracking"]["configuration"])["rowIdHighWaterMark"]
             assert max(version.row_ids) <= mark
@@ -188,7 +190,7 @@ def test_row_ids_are_unique_stable_and_below_the_mark(drawn: GeneratedTable) -> 
             for body in state.live.values()
         )
         full = [range_ for range_ in ranges if range_[0] < range_[1]]
-        assert all(left[1] <= right[0] for left, right in pairwise(full))
+        assert [(left, right) for left, right in pairwise(full) if left[1] > right[0]] == [], f"version {state.version}"
 
 
 @few_examples
@@ -219,7 +221,7 @@ def test_change_files_contain_the_drawn_changes(drawn: GeneratedTable) -> None:
                     row = {name: columns[name][index] if name in columns else None for name in names}
                     found[repr((kind, build_row_key(row)))] += 1
         changes = (version.plain_changes or []) if version.has_change_files else []
-        assert found == Counter(repr((kind, build_row_key(row))) for kind, row in changes)
+        assert found == Counter(repr((kind, build_row_key(row))) for kind, row in changes), f"version {number}"
 
 
 @pytest.mark.parametrize(
@@ -251,10 +253,10 @@ def test_delta_rs_reads_the_drawn_rows(features: list[str], tmp_path: Path) -> N
         engine = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(str(tmp_path / str(index))))
         read = pa.table(engine.execute("select * from t").read_all())
         names_of_columns = [each.name for each in schema.fields]
-        assert sorted(read.column_names) == sorted(names_of_columns)
+        assert sorted(read.column_names) == sorted(names_of_columns), f"table {index}"
         columns = [to_plain_values(read[name]) for name in names_of_columns]
         rows = [dict(zip(names_of_columns, values, strict=True)) for values in zip(*columns, strict=True)]
-        assert count_row_keys(rows) == count_row_keys(drawn.versions[-1].plain_rows)
+        assert count_row_keys(rows) == count_row_keys(drawn.versions[-1].plain_rows), f"table {index}"
         compared += 1
     assert compared > 10
 

@@ -131,7 +131,9 @@ def test_every_checkpoint_equals_its_version(drawn: GeneratedLog) -> None:
             (path_key(path), vector): extract_drawn_facts("remove", body)
             for (path, vector), body in state.tombstones.items()
         }
-        assert {key: extract_facts(remove) for key, remove in snapshot.tombstones.items()}.items() <= known.items()
+        assert {key: extract_facts(remove) for key, remove in snapshot.tombstones.items()}.items() <= known.items(), (
+            f"checkpoint of version {checkpoint.version}"
+        )
 
 
 @few_examples
@@ -166,29 +168,29 @@ def test_commits_follow_the_rules_of_a_version(drawn: GeneratedLog) -> None:
     for version in drawn.files.commits:
         rows = _get_raw_actions(drawn, version)
         state, before = drawn.states[version], drawn.states[version - 1] if version else log_state.TableState()
-        assert rows
-        assert all(len(row) == 1 for row in rows)
+        assert rows, f"version {version}"
+        assert [row for row in rows if len(row) != 1] == [], f"version {version}"
         singles = Counter(next(iter(row)) for row in rows)
-        assert max(singles["protocol"], singles["metaData"], singles["commitInfo"]) <= 1
+        assert max(singles["protocol"], singles["metaData"], singles["commitInfo"]) <= 1, f"version {version}"
         adds = [row["add"] for row in rows if "add" in row]
         removes = [row["remove"] for row in rows if "remove" in row]
-        assert max(Counter(body["path"] for body in adds).values(), default=1) == 1
-        assert max(Counter(body["path"] for body in removes).values(), default=1) == 1
+        assert max(Counter(body["path"] for body in adds).values(), default=1) == 1, f"version {version}"
+        assert max(Counter(body["path"] for body in removes).values(), default=1) == 1, f"version {version}"
         added = {(body["path"], log_state.vector_id(body)) for body in adds}
         removed = {(body["path"], log_state.vector_id(body)) for body in removes}
-        assert not added & removed
+        assert not added & removed, f"version {version}"
         was_live = {(path, log_state.vector_id(body)) for path, body in before.live.items()}
-        assert removed <= was_live
+        assert removed <= was_live, f"version {version}"
         for path, vector in added:
             others = {key for key in was_live if key[0] == path and key[1] != vector}
-            assert others <= removed
+            assert others <= removed, f"version {version}, {path}"
         if "appendOnly" in state.features and state.is_enabled("delta.appendOnly"):
-            assert not any(body["dataChange"] for body in removes)
+            assert [body for body in removes if body["dataChange"]] == [], f"version {version}"
         partition = set(state.metadata["partitionColumns"])
-        assert all(len(body["partitionValues"]) == len(partition) for body in adds)
+        assert [body for body in adds if len(body["partitionValues"]) != len(partition)] == [], f"version {version}"
         if state.is_enabled("delta.enableInCommitTimestamps") and "inCommitTimestamp" in state.features:
             now = rows[0]["commitInfo"]["inCommitTimestamp"]
-            assert now > (before.commit_info or {}).get("inCommitTimestamp", 0)
+            assert now > (before.commit_info or {}).get("inCommitTimestamp", 0), f"version {version}"
 
 
 @few_examples
@@ -206,10 +208,12 @@ def test_row_ids_are_disjoint_and_below_the_mark(drawn: GeneratedLog) -> None:
         mark = -1
         if "delta.rowTracking" in state.domains:
             mark = json.loads(state.domains["delta.rowTracking"]["configuration"])["rowIdHighWaterMark"]
-        assert all(end - 1 <= mark for _, end in ranges)
+        assert [end for _, end in ranges if end - 1 > mark] == [], f"version {state.version}"
         full = [range_ for range_ in ranges if range_[0] < range_[1]]
-        assert all(left[1] <= right[0] for left, right in itertools.pairwise(full))
-        assert all(body["defaultRowCommitVersion"] <= state.version for body in numbered)
+        assert [(left, right) for left, right in itertools.pairwise(full) if left[1] > right[0]] == [], (
+            f"version {state.version}"
+        )
+        assert [body for body in numbered if body["defaultRowCommitVersion"] > state.version] == []
 
 
 def read_identity_columns(state: log_state.TableState) -> dict[str, tuple[int, int, int | None]]:
@@ -231,15 +235,21 @@ def test_identity_values_are_between_start_and_mark(drawn: GeneratedLog) -> None
         now = read_identity_columns(state)
         for name, (start, step, mark) in now.items():
             steps = 0 if mark is None else (mark - start) // step
-            assert steps >= 0
-            assert mark is None or (mark - start) % step == 0
+            assert steps >= 0, f"version {state.version}, column {name}"
+            assert mark is None or (mark - start) % step == 0, f"version {state.version}, column {name}"
             last = before.get(name, (start, step, None))[2]
-            assert last is None or (mark is not None and (mark - last) // step >= 0)
+            assert last is None or (mark is not None and (mark - last) // step >= 0), (
+                f"version {state.version}, column {name}"
+            )
             if "delta.columnMapping.mode" not in state.configuration:
                 found = [json.loads(body.get("stats", "{}")) for body in state.live.values()]
                 lows = [each["minValues"][name] for each in found if name in each.get("minValues", {})]
                 highs = [each["maxValues"][name] for each in found if name in each.get("maxValues", {})]
-                assert all(min(start, mark or start) <= each <= max(start, mark or start) for each in lows + highs)
+                assert [
+                    each
+                    for each in lows + highs
+                    if not (min(start, mark or start) <= each <= max(start, mark or start))
+                ] == [], f"version {state.version}, column {name}"
         before = now
 
 
@@ -252,9 +262,11 @@ def test_every_type_change_is_recorded(drawn: GeneratedLog) -> None:
         for name, found in now.items():
             changes = found["metadata"].get("delta.typeChanges", [])
             if name in before and isinstance(found["type"], str) and before[name]["type"] != found["type"]:
-                assert changes[-1] == {"toType": found["type"], "fromType": before[name]["type"]}
+                assert changes[-1] == {"toType": found["type"], "fromType": before[name]["type"]}, (
+                    f"version {state.version}, column {name}"
+                )
             older = before[name]["metadata"].get("delta.typeChanges", []) if name in before else []
-            assert changes[: len(older)] == older
+            assert changes[: len(older)] == older, f"version {state.version}, column {name}"
         before = now
 
 
@@ -266,7 +278,7 @@ def test_staged_commits_of_published_versions_are_copies(drawn: GeneratedLog) ->
         name = path.removeprefix(f"{LOG}_staged_commits/")
         if name != path and "catalogManaged" in drawn.states[-1].features:
             version = int(name.partition(".")[0])
-            assert version <= len(drawn.states)
+            assert version <= len(drawn.states), f"{path=}"
             assert published.get(LOG + file_names.commit_name(version), data) == data
 
 
@@ -287,8 +299,8 @@ def test_deletion_vector_cardinality_is_true(drawn: GeneratedLog) -> None:
                 data = drawn.files.extra[deletion_vectors.build_relative_path(vector)]
                 bitmap = deletion_vectors.read_bitmap_at(data, vector.offset, vector.size_in_bytes)
             rows = deletion_vectors.decode_bitmap(bitmap)
-            assert len(rows) == vector.cardinality < count
-            assert rows[-1] < count
+            assert len(rows) == vector.cardinality < count, f"version {state.version}, {body['path']}"
+            assert rows[-1] < count, f"version {state.version}, {body['path']}"
 
 
 @few_examples
@@ -301,7 +313,7 @@ def test_checksums_equal_their_version(drawn: GeneratedLog) -> None:
         assert body["tableSizeBytes"] == sum(add["size"] for add in state.live.values())
         histogram = body.get("fileSizeHistogram")
         if histogram:
-            assert sum(histogram["fileCounts"]) == len(state.live)
+            assert sum(histogram["fileCounts"]) == len(state.live), f"version {version}"
             assert sum(histogram["totalBytes"]) == body["tableSizeBytes"]
 
 

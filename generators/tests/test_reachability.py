@@ -322,7 +322,7 @@ def test_minimal_log_is_small(
     )
     assert len(found.commits) <= most_commits
     assert len(list_actions(found)) <= most_actions
-    assert not found.extra or any(path.startswith("deletion_vector") for path in found.extra)
+    assert not found.extra or any(path.startswith("deletion_vector") for path in found.extra), list(found.extra)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=ALL_HEALTH_CHECKS)
@@ -340,6 +340,6 @@ def test_undecorated_logs_have_no_unknown_fields_or_actions(files: TableFiles) -
     assert len(files.commits) <= 2
     for line in list_actions(files):
         ((kind, body),) = line.items()
-        assert kind in IN_COMMITS
-        assert "futureField" not in body
-        assert vector_id(body) is None or kind in ("add", "remove")
+        assert kind in IN_COMMITS, f"{line=}"
+        assert "futureField" not in body, f"{line=}"
+        assert vector_id(body) is None or kind in ("add", "remove"), f"{line=}"

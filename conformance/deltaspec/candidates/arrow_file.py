@@ -42,7 +42,7 @@ def read_arrow_file(data: bytes) -> pa.Table:
         RowsFault: it is not a complete and valid Arrow IPC file, or too large.
     """
     try:
-        _check_file(memoryview(data))
+        check_file(memoryview(data))
         with pa.ipc.open_file(pa.py_buffer(data)) as reader:
             table = reader.read_all()
     except (pa.ArrowException, OSError, ValueError, struct.error, MemoryError, RecursionError) as fault:
@@ -138,7 +138,7 @@ def _unpack_all(code: str, data: memoryview, position: int) -> tuple[int, ...]:
     return struct.unpack_from(code, data, position)
 
 
-def _check_file(data: memoryview) -> None:
+def check_file(data: memoryview) -> None:
     """Raise if reading the file would need too much memory. It reads footer and batches like Arrow."""
     if len(data) < 24 or data[:6] != _MAGIC or data[-6:] != _MAGIC:
         raise ValueError("it does not start and end with ARROW1")
@@ -252,12 +252,12 @@ def _check_decoded_size(table: pa.Table) -> None:
     total = 0
     for column in table.columns:
         for chunk in column.chunks:
-            total += sum(map(_measure_decoded, _iter_arrays(chunk)))
+            total += sum(map(measure_decoded, _iter_arrays(chunk)))
             if total > MAX_BYTES:
                 raise RowsFault(f"the rows have more than {MAX_BYTES:,} bytes after decoding views and dictionaries")
 
 
-def _measure_decoded(array: pa.Array) -> int:
+def measure_decoded(array: pa.Array) -> int:
     """Return the bytes of a view or dictionary array as a plain array; 0 for any other."""
     if pa.types.is_string_view(array.type) or pa.types.is_binary_view(array.type):
         return _add_up(_read_view_lengths(array))

@@ -84,9 +84,9 @@ class Host:
         self._launch = launch
         self._scale = timeout_scale
         self._memory_limit = memory_limit
-        self._directory = Path(tempfile.mkdtemp(prefix="deltaspec-candidate-"))
-        self._remove_directory = weakref.finalize(self, _remove_directory, self._directory, os.getpid())
-        self._session: Session | None = None
+        self.directory = Path(tempfile.mkdtemp(prefix="deltaspec-candidate-"))
+        self._remove_directory = weakref.finalize(self, _remove_directory, self.directory, os.getpid())
+        self.session: Session | None = None
         self._files = 0
         self._restarts = 0
         self._previous = ""
@@ -118,7 +118,7 @@ class Host:
     @property
     def process_group(self) -> int | None:
         """Group of the candidate's processes; None if there are none, until the next request."""
-        return None if self._session is None or self._session.is_over else self._session.process.pid
+        return None if self.session is None or self.session.is_over else self.session.process.pid
 
     def ensure_started(self) -> None:
         """Start a new process if the last one ended.
@@ -127,7 +127,7 @@ class Host:
             Died: it did not answer `hello`.
             GivenUp: it died too often in a row.
         """
-        if self._session is None or self._session.is_over:
+        if self.session is None or self.session.is_over:
             if self._restarts >= MAX_RESTARTS:
                 raise GivenUp(f"the candidate died after each of {MAX_RESTARTS} restarts in a row")
             self._restarts += 1
@@ -140,12 +140,12 @@ class Host:
 
     def discard_process(self) -> None:
         """Kill the candidate's processes; the next request starts a new one."""
-        if self._session is not None:
-            self._session.kill()
+        if self.session is not None:
+            self.session.kill()
 
     def close(self) -> None:
         """Ask the candidate to exit, end its processes and remove its temporary files."""
-        session, self._session = self._session, None
+        session, self.session = self.session, None
         try:
             if session is not None:
                 session.close()
@@ -154,12 +154,12 @@ class Host:
 
     def _request_rows(self, request: Scan | Changes) -> Rows:
         self._files += 1
-        out = self._directory / f"{self._files}.arrow"
+        out = self.directory / f"{self._files}.arrow"
         answer = self._request(msgspec.structs.replace(request, out=str(out)), RowsAnswer)
         try:
             return load_rows(answer, str(out))
         except RowsFault as fault:
-            stderr = self._session.process.stderr if self._session is not None else ""
+            stderr = self.session.process.stderr if self.session is not None else ""
             raise Died("harness", str(fault), stderr=stderr) from fault
         finally:
             with suppress(OSError):
@@ -182,9 +182,9 @@ class Host:
         return answer
 
     def _perform(self, request: CaseRequest, answer_type: type[T]) -> T:
-        assert self._session is not None
+        assert self.session is not None
         self._previous = f"{request.__struct_config__.tag} of {request.table}"
-        return self._session.perform(request, answer_type)
+        return self.session.perform(request, answer_type)
 
     def _explain_crash(self, death: Died, request: CaseRequest, answer_type: type, previous: str) -> None:
         """Repeat a request that crashed in a fresh process, and add to the message whether it fails alone too."""
@@ -206,16 +206,14 @@ class Host:
     def _restart(self) -> None:
         found = self._start_session()
         if _sort_lists(found) != _sort_lists(self.capabilities):
-            assert self._session is not None
-            self._session.close()
+            assert self.session is not None
+            self.session.close()
             raise Died("harness", "answered hello differently after a restart")
 
     def _start_session(self) -> Capabilities:
         self._previous = ""
-        self._session = Session(
-            self._launch, self._directory, timeout_scale=self._scale, memory_limit=self._memory_limit
-        )
-        return self._session.say_hello()
+        self.session = Session(self._launch, self.directory, timeout_scale=self._scale, memory_limit=self._memory_limit)
+        return self.session.say_hello()
 
 
 def _sort_lists(capabilities: Capabilities) -> dict[str, object]:

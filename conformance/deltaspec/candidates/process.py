@@ -95,15 +95,15 @@ class CandidateProcess:
         self, launch: Launch, directory: Path, *, memory_limit: int | None, grace_seconds: float = GRACE_SECONDS
     ) -> None:
         self.directory = directory
-        self._marker = uuid.uuid4().hex
-        self._grace_seconds = grace_seconds
+        self.marker = uuid.uuid4().hex
+        self.grace_seconds = grace_seconds
         self._pending = memoryview(b"")
         self._output = bytearray()
         self._searched = 0
         self._stderr = bytearray()
         self._has_begun = False
         self._exit: Exit | None = None
-        environment = {**os.environ, **launch.environment, MARKER: self._marker, "TMPDIR": str(directory)}
+        environment = {**os.environ, **launch.environment, MARKER: self.marker, "TMPDIR": str(directory)}
         try:
             self._popen = subprocess.Popen(
                 launch.command,
@@ -118,16 +118,16 @@ class CandidateProcess:
         except (OSError, ValueError) as fault:
             raise ProcessFault("crash", f"{launch.command[0]} cannot be started: {fault}") from fault
         self.pid = self._popen.pid
-        self._kill_at_exit = weakref.finalize(self, _kill_all, self.pid, self._marker, os.getpid())
+        self._kill_at_exit = weakref.finalize(self, kill_candidate, self.pid, self.marker, os.getpid())
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         assert self._popen.stderr is not None
-        self._stdin, self._stdout = self._popen.stdin.fileno(), self._popen.stdout.fileno()
+        self._stdin, self.stdout = self._popen.stdin.fileno(), self._popen.stdout.fileno()
         self._stderr_pipe = self._popen.stderr.fileno()
         self._selector = selectors.DefaultSelector()
-        for each in (self._stdin, self._stdout, self._stderr_pipe):
+        for each in (self._stdin, self.stdout, self._stderr_pipe):
             os.set_blocking(each, False)
-        for each in (self._stdout, self._stderr_pipe):
+        for each in (self.stdout, self._stderr_pipe):
             self._selector.register(each, selectors.EVENT_READ)
         self._memory_watch = None if memory_limit is None else MemoryWatch(self.pid, memory_limit)
 
@@ -189,7 +189,7 @@ class CandidateProcess:
 
     def find_output_descriptors(self) -> set[int]:
         """Return the descriptors, in all processes of the group, through which stdout is written; Linux only."""
-        return find_pipe_descriptors(self.pid, os.fstat(self._stdout).st_ino)
+        return find_pipe_descriptors(self.pid, os.fstat(self.stdout).st_ino)
 
     def end(self, ending: Ending = "terminate", *, seconds: float | None = None) -> Exit:
         """End the process, its group and everything that it started, and return how it ended.
@@ -200,11 +200,11 @@ class CandidateProcess:
         """
         if self._exit is not None:
             return self._exit
-        has_exited = ending == "wait" and self._wait_for_exit(self._grace_seconds if seconds is None else seconds)
-        is_forced = not has_exited and not self._has_exited()
+        has_exited = ending == "wait" and self.wait_for_exit(self.grace_seconds if seconds is None else seconds)
+        is_forced = not has_exited and not self.has_exited()
         if ending != "kill" and is_forced:
             kill_group(self.pid, signal.SIGTERM)
-            self._wait_for_exit(self._grace_seconds)
+            self.wait_for_exit(self.grace_seconds)
         self._kill_at_exit()
         with suppress(subprocess.TimeoutExpired):  # not even SIGKILL ends a process that hangs in the kernel
             self._popen.wait(_KILL_SECONDS)
@@ -220,15 +220,15 @@ class CandidateProcess:
         )
         return self._exit
 
-    def _wait_for_exit(self, seconds: float) -> bool:
+    def wait_for_exit(self, seconds: float) -> bool:
         """Return whether the process exits by itself within the time; its output is discarded meanwhile."""
         deadline = time.monotonic() + seconds
-        while not self._has_exited():
+        while not self.has_exited():
             if time.monotonic() > deadline:
                 return False
             number = self._read_stderr()
             with suppress(BlockingIOError):
-                number += len(os.read(self._stdout, _CHUNK))
+                number += len(os.read(self.stdout, _CHUNK))
             if not number:
                 time.sleep(_EXIT_TICK_SECONDS)
         return True
@@ -247,7 +247,7 @@ class CandidateProcess:
             self._write_request()
         if self._stderr_pipe in ready:
             self._read_stderr()
-        has_exited = self._stdout not in ready and self._has_exited()
+        has_exited = self.stdout not in ready and self.has_exited()
         if not self._read_stdout() and has_exited:  # and a process that it started holds the pipe open
             raise ProcessFault("crash", "ended", ending="wait")
 
@@ -264,7 +264,7 @@ class CandidateProcess:
     def _read_stdout(self) -> int:
         """Read what is ready and return the number of bytes."""
         try:
-            data = os.read(self._stdout, _CHUNK)
+            data = os.read(self.stdout, _CHUNK)
         except BlockingIOError:
             return 0
         if not data:
@@ -290,14 +290,15 @@ class CandidateProcess:
         while number < _MAX_DRAIN_BYTES and (more := self._read_stderr()):
             number += more
 
-    def _has_exited(self) -> bool:
+    def has_exited(self) -> bool:
         """Return whether the process ended. It is not reaped, so that its group keeps its number."""
         if not hasattr(os, "waitid"):  # before Python 3.13 on macOS
             return self._popen.poll() is not None
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _kill_all(group: int, marker: str, owner: int) -> None:
+def kill_candidate(group: int, marker: str, owner: int) -> None:
+    """Kill the process group of a candidate and every process with its marker, if this process is the owner."""
     if os.getpid() != owner:  # a fork of the host has a copy of the object, not the candidate
         return
     kill_group(group, signal.SIGKILL)

@@ -47,7 +47,7 @@ def list_group(group: int) -> list[int]:
 def measure_group_memory(group: int) -> int:
     """Return the bytes of memory in use by a process group: without files that are mapped into memory, on Linux."""
     if sys.platform != "linux":
-        return _measure_with_ps(group)
+        return measure_with_ps(group)
     return sum(_read_memory(pid) for pid in list_group(group))
 
 
@@ -118,7 +118,8 @@ def _read_bytes(path: str) -> bytes:
         return b""
 
 
-def _measure_with_ps(group: int) -> int:
+def measure_with_ps(group: int) -> int:
+    """Return the resident memory of a process group in bytes, measured with the command `ps`."""
     listed = subprocess.run(["ps", "-A", "-o", "pgid=,rss="], capture_output=True, check=False, text=True).stdout
     rows = (line.split() for line in listed.splitlines())
     return sum(int(row[1]) * 1024 for row in rows if len(row) == 2 and row[0] == str(group))

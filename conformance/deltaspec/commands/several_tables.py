@@ -65,7 +65,7 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
         return estimate_tables(locations, unsearched, resolve, options)
     with _open_session(options["backend"], jobs) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
         locations, unsearched = _find_tables(command, named, given, session)
-        shared = {"color": options["color"], "max_requests_per_second": _share_limit(options, jobs)}
+        shared = {"color": options["color"], "max_requests_per_second": divide_limit(options, jobs)}
         tasks, joined = _plan_tables(locations, given, shared, scratch)
         not_run = (TableResult(table=each.table, verdict="not run", exit_code=ExitCode.INCOMPLETE) for each in tasks)
         results = dict(enumerate(not_run))
@@ -119,7 +119,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
     Options.create(**{**given, "select": given["select"] or None, "samples": given["samples"] or 1})
 
 
-def _share_limit(options: Mapping[str, Any], jobs: int) -> float | None:
+def divide_limit(options: Mapping[str, Any], jobs: int) -> float | None:
     """Return the requests per second of each worker; None if they are not limited."""
     limit: float | None = options["max_requests_per_second"]
     return None if limit is None else limit / jobs

@@ -79,14 +79,14 @@ def parse_chapter(text: str) -> dict[str, dict[str, Any]]:
             try:
                 decoded = msgspec.json.decode(value)
             except msgspec.DecodeError:
-                return _parse_toml(text)
+                return parse_toml(text)
             if table is None or name in table:
-                return _parse_toml(text)
+                return parse_toml(text)
             table[name] = decoded
         elif (header := _HEADER.fullmatch(line)) and header[1] not in tables:
             table = tables[header[1]] = {}
         elif line and not line.startswith("#"):
-            return _parse_toml(text)
+            return parse_toml(text)
     return tables
 
 
@@ -94,7 +94,8 @@ _HEADER = re.compile(r"\[([A-Za-z0-9_-]+)\]")
 _MEMBER = re.compile(r"""([A-Za-z0-9_-]+) *= *(["[].+)""")
 
 
-def _parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse the TOML of any file; `load_requirements` needs it only if `_parse_tables` cannot read a file."""
     import tomllib
 
     return tomllib.loads(text)

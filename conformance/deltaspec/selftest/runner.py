@@ -187,7 +187,7 @@ def run_in_processes(
 
     with ProcessPoolExecutor(jobs, context, initializer=_set_shared, initargs=(queue, stop)) as pool, _set_at_end(stop):
         running: list[Future[None]] = [
-            pool.submit(_run_share, list(names[start::jobs]), list(tables)) for start in range(jobs)
+            pool.submit(run_share, list(names[start::jobs]), list(tables)) for start in range(jobs)
         ]
         while not all(each.done() for each in running):
             time.sleep(_SECONDS_BETWEEN_REPORTS)
@@ -207,18 +207,19 @@ def _set_at_end(stop: Event) -> Iterator[None]:
         stop.set()
 
 
-_shared: "tuple[SimpleQueue[MutantResult], Event] | None" = None
+result_queue: "tuple[SimpleQueue[MutantResult], Event] | None" = None
 """Where a process puts its results, and the event that ends its share early."""
 
 
 def _set_shared(queue: "SimpleQueue[MutantResult]", stop: Event) -> None:
-    global _shared
-    _shared = queue, stop
+    global result_queue
+    result_queue = queue, stop
 
 
-def _run_share(names: list[str], tables: list[str]) -> None:
-    assert _shared is not None
-    queue, stop = _shared
+def run_share(names: list[str], tables: list[str]) -> None:
+    """Run mutants in a process of the pool until the host stops it or ends."""
+    assert result_queue is not None
+    queue, stop = result_queue
     parent = parent_process()
 
     def is_wanted(_: object) -> bool:

@@ -141,9 +141,3 @@ def build_report(
         cases=tuple(sorted(shown, key=lambda each: each.case)),
         unused_known_failures=tuple(unused_known_failures),
     )
-
-
-def build_json_schema() -> dict[str, object]:
-    """Return the JSON Schema of the report."""
-    schema = msgspec.json.schema(SuiteReport)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "deltaspec test report", **schema}

@@ -37,9 +37,9 @@ RowsByTag = dict[str, pl.DataFrame]
 ROWS_IN_MEMORY = 2_000_000
 """Rows that one process keeps before it spills, which take about 1 GB."""
 SPILLED_BUCKETS = 64
-_ROWS_AT_ONCE = 500_000
+ROWS_AT_ONCE = 500_000
 """Rows of a tag that are collected before they are written to the files of their buckets."""
-_LARGE_PART_ROWS = 4_096
+LARGE_PART_ROWS = 4_096
 """Mean number of rows of parts that are put together without copying them."""
 ROWS_OF_A_STAGE = 500_000
 """Rows of a group of small buckets: a stage takes 80 ms even for few rows."""
@@ -166,7 +166,7 @@ class LocalBuckets:
             self._folder = Path(tempfile.mkdtemp(prefix="deltaspec-"))
             for each in list(self._collected):
                 self._spill(each)
-        elif self._folder is not None and self._rows[tag] > _ROWS_AT_ONCE:
+        elif self._folder is not None and self._rows[tag] > ROWS_AT_ONCE:
             self._spill(tag)
 
     def run_once(self, work: Callable[[], T]) -> T:
@@ -242,12 +242,12 @@ class LocalBuckets:
         return combined.left_out.restore(combined.columns)
 
     def _spill(self, tag: str) -> None:
-        """Write the collected rows of a tag to files of about `_ROWS_AT_ONCE` rows, and free them file by file."""
+        """Write the collected rows of a tag to files of about `ROWS_AT_ONCE` rows, and free them file by file."""
         self._rows[tag] = 0
         collected = deque(self._collected.pop(tag, ()))
         while collected:
             parts, keys, size = list[tuple[pl.DataFrame, LeftOut]](), [], 0
-            while collected and size < _ROWS_AT_ONCE:
+            while collected and size < ROWS_AT_ONCE:
                 columns, left_out, given = collected.popleft()
                 parts.append((columns, left_out))
                 if given is None:
@@ -296,7 +296,7 @@ def _combine_by_column(collected: list[_Collected]) -> _Collected:
 
     Large parts stay where they are, which saves their copies. Many small ones would make each operation slow.
     """
-    are_small = sum(len(each.columns) for each in collected) < len(collected) * _LARGE_PART_ROWS
+    are_small = sum(len(each.columns) for each in collected) < len(collected) * LARGE_PART_ROWS
     left_out = find_common_constants([each.left_out for each in collected])
     names = [name for name in left_out.schema if name not in left_out.constants]
     columns = {name: [each.left_out.get_column(each.columns, name) for each in collected] for name in names}

@@ -54,7 +54,7 @@ class Ledger:
     def __init__(self) -> None:
         self._reasons: dict[str, set[str]] = defaultdict(set)
         """Reasons without a file, by rule."""
-        self._locations: dict[str, dict[_Location, int]] = defaultdict(dict)
+        self.locations: dict[str, dict[_Location, int]] = defaultdict(dict)
         """Number of times that each location was added, by rule. An evicted location adds this number to `_omitted`."""
         self._last: dict[str, _Location] = {}
         """The last location of each rule that has the most locations, in sort order."""
@@ -65,9 +65,9 @@ class Ledger:
     def entries(self) -> list[NotChecked]:
         """Entries of the report: the first locations of each rule, and the number of further ones."""
         found = []
-        for code in sorted({*self._reasons, *self._locations}):
+        for code in sorted({*self._reasons, *self.locations}):
             every: dict[_Location, int] = {(reason, None): 1 for reason in self._reasons.get(code, ())}
-            every |= self._locations.get(code, {})
+            every |= self.locations.get(code, {})
             locations = sorted(every, key=_sort_key)
             found += [NotChecked(rule=code, reason=reason, file=file) for reason, file in locations[:MAX_LOCATIONS]]
             if more := self._omitted[code] + sum(every[location] for location in locations[MAX_LOCATIONS:]):
@@ -81,7 +81,7 @@ class Ledger:
         if file is None:
             self._reasons[code].add(reason)
             return
-        locations, location = self._locations[code], (reason, file)
+        locations, location = self.locations[code], (reason, file)
         if location in locations:
             locations[location] += times
             return
@@ -118,7 +118,7 @@ class Ledger:
     def replace_reasons(self, code: str, reason: str) -> None:
         """Replace all reasons of a rule by one."""
         self._reasons[code] = {reason}
-        self._locations.pop(code, None)
+        self.locations.pop(code, None)
         self._last.pop(code, None)
         self._omitted.pop(code, None)
         for each in [key for key in self._null_rows if key[0] == code]:
@@ -128,7 +128,7 @@ class Ledger:
         """Add the content of another ledger."""
         for code, reasons in other._reasons.items():
             self._reasons[code] |= reasons
-        for code, locations in other._locations.items():
+        for code, locations in other.locations.items():
             for (reason, file), times in locations.items():
                 self.add_reason(code, reason, file, times)
         self._omitted.update(other._omitted)

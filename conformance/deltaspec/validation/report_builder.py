@@ -65,9 +65,9 @@ def build_report(result: RunResult, backend: str) -> Report:
         for code in selection.in_level
         if RULES[code].view.name in findings.evaluated_views and code not in selection.without_clock
     ]
-    undecided = _drop_unused_rules(findings.not_checked, facts.state)
+    undecided = drop_unused_rules(findings.not_checked, facts.state)
     accepted = _find_accepted_reasons(result)
-    ledger = _build_ledger([*undecided, *_list_blocked_rules(options)], options.accept_unchecked, accepted)
+    ledger = build_ledger([*undecided, *list_blocked_rules(options)], options.accept_unchecked, accepted)
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
     counts: dict[str, int] = {
@@ -84,7 +84,7 @@ def build_report(result: RunResult, backend: str) -> Report:
         files_not_read=[*plan.not_read, *_list_unread_files(result)],
         rows_not_compared=_list_commits_without_rows(findings.rows_not_compared),
         missing_commits=list(plan.gaps[:MAX_LISTED_GAPS]),
-        reasons={code: why for code, why in _build_reasons(options, not_applicable).items() if code not in decided},
+        reasons={code: why for code, why in build_reasons(options, not_applicable).items() if code not in decided},
     )
     return Report(
         report_version=REPORT_VERSION,
@@ -97,7 +97,7 @@ def build_report(result: RunResult, backend: str) -> Report:
         engine=backend,
         history=options.history,
         clock=options.clock_ms,
-        verdict="refused" if refusal else _compute_verdict(counts, ledger, result.stop_reason),
+        verdict="refused" if refusal else compute_verdict(counts, ledger, result.stop_reason),
         counts=counts,
         totals=dict(sorted(totals.items())),
         findings=[
@@ -170,7 +170,7 @@ def _find_status(entry: AcceptEntry, number: int, options: Options, decided: Col
     return "used" if number else "unused" if set(rules) <= set(decided) else "not checked"
 
 
-def _drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[NotChecked]:
+def drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[NotChecked]:
     """Drop rules of features that the table never supported, unless no entry would remain, or more may be supported."""
     is_unknown = state.supported is None and not state.supported_so_far
     if is_unknown or state.protocol_was_lost:
@@ -180,7 +180,7 @@ def _drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[Not
     return [each for each in entries if each.rule not in unused] or entries
 
 
-def _list_blocked_rules(options: Options) -> Iterator[NotChecked]:
+def list_blocked_rules(options: Options) -> Iterator[NotChecked]:
     """Yield the rules that the user selected by code and that the other options exclude."""
     if options.select is None:
         return
@@ -215,7 +215,7 @@ def _list_unread_files(result: RunResult) -> Iterator[FilesNotRead]:
         yield list_unread_files("the table is not catalog-managed, so readers ignore staged commits", staged)
 
 
-def _build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str]:
+def build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str]:
     """Return why rules were not evaluated, by code."""
     selection = options.selection
     reasons = {
@@ -244,7 +244,7 @@ def _find_accepted_reasons(result: RunResult) -> list[str]:
     return [*([describe_unknown_readers(needed)] if accepted else []), *earlier]
 
 
-def _build_ledger(
+def build_ledger(
     not_checked: list[NotChecked], accepted: Collection[str], accepted_reasons: Collection[str]
 ) -> list[NotChecked]:
     """Sort the entries, drop duplicates, and flag those that the user accepts."""
@@ -267,7 +267,8 @@ def _build_ledger(
     ]
 
 
-def _compute_verdict(counts: dict[str, int], ledger: list[NotChecked], stop_reason: str | None = None) -> Verdict:
+def compute_verdict(counts: dict[str, int], ledger: list[NotChecked], stop_reason: str | None = None) -> Verdict:
+    """Return the verdict that follows from the findings and the ledger."""
     if counts["violation"]:
         return "violations"
     return "incomplete" if is_incomplete(ledger, stop_reason) else "conforms"

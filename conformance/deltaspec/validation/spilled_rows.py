@@ -16,7 +16,7 @@ from deltaspec.validation.stopping import RunStopped
 from deltaspec.validation.stored_rows import LZ4, LeftOut, find_common_constants, to_stored_table
 from deltaspec.wire.storage.interface import format_error
 
-_FEWEST_ROWS = 100
+FEWEST_ROWS = 100
 """Columns are indexed if parts have this many rows on average, because the values of all parts stay in memory."""
 
 
@@ -88,7 +88,7 @@ def _combine_parts(parts: Sequence[tuple[pl.DataFrame, LeftOut]]) -> tuple[pl.Da
     left_out = find_common_constants([part for _, part in parts])
     columns, values = dict[str, pl.Series](), dict[str, pl.Series]()
     lengths = [len(stored) for stored, _ in parts]
-    is_indexed = sum(lengths) >= len(parts) * _FEWEST_ROWS
+    is_indexed = sum(lengths) >= len(parts) * FEWEST_ROWS
     for name, dtype in left_out.schema.items():
         if name in left_out.constants:
             continue

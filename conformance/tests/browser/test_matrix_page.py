@@ -142,7 +142,7 @@ def test_page_does_not_scroll_sideways(html: str, open_page: OpenPage, width: in
         page.evaluate("for (const each of document.querySelectorAll('.expand')) each.click()")
         page.wait_for_function("document.querySelector('.case')")
         page.evaluate("for (const each of document.querySelectorAll('.case')) each.open = true")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"page that begins with {text[:60]}"
 
 
 @pytest.mark.parametrize("width", [360, 1280])

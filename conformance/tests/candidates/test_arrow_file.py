@@ -185,7 +185,7 @@ def test_lengths_of_null_views_do_not_count() -> None:
     garbage = struct.pack("<i", 2**31 - 1) + bytes(12)
     changed = pa.py_buffer(b"".join([garbage, views.to_pybytes()[16:32]] * 10))
     array = pa.Array.from_buffers(array.type, 20, [validity, changed, *data])
-    assert arrow_file._measure_decoded(array) == 10 * 24
+    assert arrow_file.measure_decoded(array) == 10 * 24
     assert read_arrow_file(write(pa.table({"v": array}))).num_rows == 20
 
 
@@ -196,7 +196,7 @@ def test_buffers_that_columns_share_count_for_each_column(monkeypatch: pytest.Mo
     for index in range(50):
         struct.pack_into("<qq", data, start + 32 * index + 16, 0, 4000)
     assert len(read_arrow_file(bytes(data)).column_names) == 50
-    monkeypatch.setattr(arrow_file, "_check_file", lambda _: None)
+    monkeypatch.setattr(arrow_file, "check_file", lambda _: None)
     monkeypatch.setattr(arrow_file, "MAX_BYTES", 100_000)
     with pytest.raises(RowsFault, match="more than 100,000 bytes"):
         read_arrow_file(bytes(data))

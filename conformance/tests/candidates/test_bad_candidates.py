@@ -17,8 +17,8 @@ from candidates import bad_candidates
 
 from deltaspec.candidates.host import Died, GivenUp, Host
 from deltaspec.candidates.messages import Apply, Scan, Snapshot
-from deltaspec.candidates.process import STDERR_BYTES, CandidateProcess, Launch, ProcessFault, _kill_all
-from deltaspec.candidates.process_groups import _measure_with_ps, measure_group_memory
+from deltaspec.candidates.process import STDERR_BYTES, CandidateProcess, Launch, ProcessFault, kill_candidate
+from deltaspec.candidates.process_groups import measure_group_memory, measure_with_ps
 from deltaspec.candidates.write_operations import Append
 
 SCRIPT = Path(bad_candidates.__file__)
@@ -45,10 +45,10 @@ def open_host(candidate: type, rows_file: Path, **options: Any) -> Iterator[Host
     command = (sys.executable, "-I", "-S", str(SCRIPT), candidate.__name__, str(rows_file))
     hello_seconds = 20 / options.get("timeout_scale", 1.0)
     with Host(Launch(command, {"TEST_MARK": mark}, hello_seconds), **options) as host:
-        directory = host._directory
-        groups = [host._session.process.pid] if host._session is not None else []
+        directory = host.directory
+        groups = [host.session.process.pid] if host.session is not None else []
         yield host
-        groups += [host._session.process.pid] if host._session is not None else []
+        groups += [host.session.process.pid] if host.session is not None else []
     assert list_survivors(mark, groups) == []
     assert not directory.exists()
     assert os.listdir("/proc/self/fd") == descriptors
@@ -70,8 +70,8 @@ def list_survivors(mark: str, groups: list[int]) -> list[str]:
 
 
 def get_process(host: Host) -> CandidateProcess:
-    assert host._session is not None
-    return host._session.process
+    assert host.session is not None
+    return host.session.process
 
 
 def scan(host: Host, table: str) -> list[dict[str, Any]]:
@@ -160,7 +160,7 @@ def test_missing_program_is_a_crash() -> None:
 )
 def test_hanging_candidate_is_killed(candidate: type, signal: str, rows_file: Path) -> None:
     with open_host(candidate, rows_file, timeout_scale=SHORT) as host:
-        get_process(host)._grace_seconds = 0.3  # the default would be 10 milliseconds
+        get_process(host).grace_seconds = 0.3  # the default would be 10 milliseconds
         with pytest.raises(Died, match="timeout: sent no answer before the deadline during scan") as caught:
             scan(host, "/bad")
         assert caught.value.reason == "timeout"
@@ -194,7 +194,7 @@ def test_endless_progress_is_a_timeout(rows_file: Path) -> None:
 def test_second_line_that_comes_late_is_reported_with_the_next_request(rows_file: Path) -> None:
     with open_host(bad_candidates.PrintsAfterTheAnswer, rows_file) as host:
         assert len(scan(host, "/bad")) == 3
-        assert select.select([get_process(host)._stdout], [], [], 20)[0]
+        assert select.select([get_process(host).stdout], [], [], 20)[0]
         with pytest.raises(Died, match="to stdout after the answer to an earlier request") as caught:
             scan(host, "/good")
         assert (caught.value.reason, caught.value.line) == ("harness", "done")
@@ -203,7 +203,7 @@ def test_second_line_that_comes_late_is_reported_with_the_next_request(rows_file
 
 def test_closed_stdout_is_a_crash(rows_file: Path) -> None:
     with open_host(bad_candidates.ClosesStdout, rows_file) as host:
-        get_process(host)._grace_seconds = 0.2
+        get_process(host).grace_seconds = 0.2
         with pytest.raises(Died, match="crash: closed its stdout during scan"):
             scan(host, "/bad")
         assert_next_request_works(host)
@@ -250,7 +250,7 @@ def test_crash_in_apply_is_not_repeated(rows_file: Path) -> None:
 def test_exit_after_the_answer_is_reported_with_the_next_request(rows_file: Path) -> None:
     with open_host(bad_candidates.ExitsAfterTheAnswer, rows_file) as host:
         assert len(scan(host, "/bad")) == 3
-        while not get_process(host)._has_exited():
+        while not get_process(host).has_exited():
             time.sleep(0.01)
         with pytest.raises(Died) as caught:
             scan(host, "/good")
@@ -289,7 +289,7 @@ def test_flood_of_stderr_is_read_and_its_end_kept(rows_file: Path) -> None:
 
 def test_reason_of_a_process_that_ended_before_the_first_request_is_kept(tmp_path: Path) -> None:
     process = CandidateProcess(Launch(("sh", "-c", "echo no jar >&2")), tmp_path, memory_limit=None)
-    assert process._wait_for_exit(10)
+    assert process.wait_for_exit(10)
     with pytest.raises(ProcessFault, match="ended"):
         process.begin(b"{}\n")
     assert process.stderr == "no jar\n"
@@ -299,10 +299,10 @@ def test_reason_of_a_process_that_ended_before_the_first_request_is_kept(tmp_pat
 def test_reason_of_a_process_that_ended_between_two_requests_is_kept(tmp_path: Path) -> None:
     script = "echo starting >&2; read x; echo '{}'; read x; echo '{}'; echo disk is full >&2; exit 3"
     process = CandidateProcess(Launch(("sh", "-c", script)), tmp_path, memory_limit=None)
-    for _ in range(2):
+    for number in range(2):
         process.begin(b"{}\n")
-        assert process.read_line(time.monotonic() + 10) == b"{}"
-    assert process._wait_for_exit(10)
+        assert process.read_line(time.monotonic() + 10) == b"{}", f"{number=}"
+    assert process.wait_for_exit(10)
     with pytest.raises(ProcessFault, match="ended"):
         process.begin(b"{}\n")
     assert process.end("kill").stderr == "disk is full\n"
@@ -349,7 +349,7 @@ def test_order_of_lists_in_hello_may_change(rows_file: Path) -> None:
 def test_fork_of_the_host_does_not_kill_the_candidate(rows_file: Path) -> None:
     with open_host(bad_candidates.Good, rows_file) as host:
         process = get_process(host)
-        _kill_all(process.pid, process._marker, os.getpid() + 1)
+        kill_candidate(process.pid, process.marker, os.getpid() + 1)
         assert_next_request_works(host)
 
 
@@ -366,5 +366,5 @@ def test_host_adds_less_than_five_milliseconds_to_a_request(rows_file: Path) -> 
 def test_memory_of_a_group_is_measured_with_ps_elsewhere() -> None:
     group = os.getpgid(0)
     assert measure_group_memory(group) > 10_000_000
-    assert _measure_with_ps(group) > 10_000_000
-    assert _measure_with_ps(2**22 + 1) == measure_group_memory(2**22 + 1) == 0
+    assert measure_with_ps(group) > 10_000_000
+    assert measure_with_ps(2**22 + 1) == measure_group_memory(2**22 + 1) == 0

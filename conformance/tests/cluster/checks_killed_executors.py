@@ -98,7 +98,7 @@ def test_killed_executors(session: Any, table: Path, tmp_path: Path, level: str)
         killer.join()
         killed += killer.killed
         if isinstance(found, str):
-            assert "--resume" in found
+            assert "--resume" in found, f"{number=}"
             outcomes["failed"] += 1
         else:
             outcomes["equal" if found["stopped"] is None else "incomplete"] += 1

@@ -258,8 +258,8 @@ def test_reports_have_what_was_accepted() -> None:
     }
     for name in ("junit", "github", "markdown"):
         shown = validate("lake/a", "--baseline", "b.json", "--format", name).stdout
-        assert "1 finding accepted (legacy loader): FIL001 in w*" in shown
-        assert "2 findings accepted (baseline b.json)" in shown
+        assert "1 finding accepted (legacy loader): FIL001 in w*" in shown, f"{name=}"
+        assert "2 findings accepted (baseline b.json)" in shown, f"{name=}"
 
 
 def test_show_counts_findings_by_table_and_rule() -> None:
@@ -313,7 +313,7 @@ def test_nothing_is_written_into_a_table_or_without_a_result() -> None:
         ("b.json", "lake/none*", "no table matches"),
     ):
         result = run("baseline", "update", file, "lake/a", table, *OPTIONS)
-        assert result.exit_code == 2
+        assert result.exit_code == 2, f"{file=}, {table=}"
         assert message in single_error_line(result)
         assert not Path(file).exists()
     assert compute_fingerprint(Path("lake/a")) == before

@@ -72,11 +72,12 @@ def test_every_location_that_discover_prints_can_be_validated(trees: list[list[b
             code, listed, errors = run("validate", "--tables-from", "-", "--format", "json", stdin=printed)
             assert (code, errors) == (0, "")
             tables = json.loads(listed)["tables"]
-            assert [each["verdict"] for each in tables] == ["conforms"] * len(made)
+            assert len(tables) == len(made)
+            assert {each["verdict"] for each in tables} == {"conforms"}, tables
             for each in locations:
                 code, report, errors = run("validate", each, "--level", "log", "--format", "json")
                 assert (code, errors) == (0, ""), each
-                assert json.loads(report)["table"] in {table["table"] for table in tables}
+                assert json.loads(report)["table"] in {table["table"] for table in tables}, f"{each=}"
                 code, report, errors = run(
                     "validate", json.loads(report)["table"], "--level", "log", "--format", "json"
                 )
@@ -129,7 +130,7 @@ def test_every_format_is_valid(output_format: str, folder: str) -> None:
     state = ["--state", folder + os.fsdecode(b"/s\xff")]
     for level in ("log", "rows"):
         code, printed, errors = run("validate", table, "--level", level, "--format", output_format)
-        assert (code, errors) == (1, "")
+        assert (code, errors) == (1, ""), f"{level=}"
         READERS[output_format](printed)
     assert run("baseline", "update", baseline, table)[0] == 0
     for more in (findings, state):
@@ -177,5 +178,5 @@ def test_summary_of_such_tables_is_valid_in_a_process(tmp_path: Path) -> None:
             capture_output=True,
             check=False,
         )
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert len(json.loads(done.stdout)["tables"]) == 3
+        assert (done.returncode, done.stderr) == (0, b""), f"{more=}"
+        assert len(json.loads(done.stdout)["tables"]) == 3, f"{more=}"

@@ -283,8 +283,8 @@ class TestOneTable:
         name = build_table_name("us/orders")
         for is_first in (True, False):
             result = run("validate", *nightly)
-            assert result.exit_code == 0
-            assert f"report in reports/{name}.json" in result.stderr
+            assert result.exit_code == 0, f"{is_first=}"
+            assert f"report in reports/{name}.json" in result.stderr, f"{is_first=}"
             report = json.loads((lake / f"reports/{name}.json").read_bytes())
             assert (report["since"] is None) == is_first
         assert run("validate", "us/*", "--tables-from", "/dev/null").exit_code == 2
@@ -303,7 +303,7 @@ class TestOneTable:
     def test_wrong_place_is_refused(self, lake: Path) -> None:
         for option in ("--findings-out", "--state", "--output"):
             result = run("validate", "us/items", option, "eu/orders/{table}")
-            assert (result.exit_code, "is in a table" in single_error_line(result)) == (2, True)
+            assert (result.exit_code, "is in a table" in single_error_line(result)) == (2, True), f"{option=}"
         result = run("validate", "us/items", "--report", "json:a/{table}", "--output", "a/{table}")
         assert single_error_line(result).startswith("deltaspec: two reports go to a/us.items-")
 

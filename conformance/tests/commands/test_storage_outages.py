@@ -42,7 +42,7 @@ def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
     monkeypatch.delenv("DELTASPEC_STORE_RETRIES")
     monkeypatch.setenv("DELTASPEC_STORE_RETRY_SECONDS", "10")
     monkeypatch.setattr(table_workers, "run_in_workers", lambda tasks, _, outages: run_tables(tasks, outages))
-    monkeypatch.setattr(retries, "_unavailable", set())
+    monkeypatch.setattr(retries, "UNAVAILABLE", set())
     server.clear()
     for table in TABLES:
         put_table(server, table)

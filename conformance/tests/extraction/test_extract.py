@@ -115,8 +115,9 @@ def test_extracted_table_shows_the_finding_without_original_strings(
         path.stat().st_size for path in table.rglob("*")
     )
     for path in output.rglob("*"):
-        assert not any(each in str(path.relative_to(output)) for each in originals)
-        assert path.is_dir() or not any(each.encode() in path.read_bytes() for each in originals)
+        assert [each for each in originals if each in str(path.relative_to(output))] == []
+        content = b"" if path.is_dir() else path.read_bytes()
+        assert [each for each in originals if each.encode() in content] == [], path
 
 
 def write_table(tmp_path: Path) -> Path:

@@ -100,7 +100,7 @@ def test_archive_has_every_case_and_an_index(tmp_path: Path) -> None:
     for each in index["cases"]:
         for path, file in each["files"].items():
             data = found[f"{prefix}/{each['path']}/{path}"]
-            assert (file["sha256"], file["bytes"]) == (hashlib.sha256(data).hexdigest(), len(data))
+            assert (file["sha256"], file["bytes"]) == (hashlib.sha256(data).hexdigest(), len(data)), f"{each=}"
     assert len(found) == 3 + sum(len(each["files"]) for each in index["cases"])
 
 
@@ -134,8 +134,8 @@ def test_list_of_cases_names_only_paths_below_it(path: str, tmp_path: Path) -> N
     for hostile in ({**entry, "path": path}, {**entry, "sha256": {path: "0"}}, {**entry, "id": path}):
         write_manifest(tmp_path, hostile)
         result = run("golden", "export", str(tmp_path / "out"), "--format", "dat", "--cases", str(tmp_path))
-        assert result.exit_code == 2
-        assert "is not a path below it" in result.output
+        assert result.exit_code == 2, f"{hostile=}"
+        assert "is not a path below it" in result.output, f"{hostile=}"
 
 
 def test_used_directory_is_not_written_to(tmp_path: Path) -> None:

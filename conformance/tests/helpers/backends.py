@@ -69,7 +69,7 @@ def line_by_line_backend() -> Backend:
     def validate_slowly(uri: str, options: Options) -> Report:
         with (
             patch.object(line_decoder, "decode_canonical_line", lambda line, revision: (None, None)),
-            patch.object(line_decoder, "_decode_valid_line", lambda line, types: (None, None)),
+            patch.object(line_decoder, "decode_valid_line", lambda line, types: (None, None)),
         ):
             return validate(uri, options)
 
@@ -174,8 +174,8 @@ def use_small_batches() -> Iterator[None]:
         patch.object(log_tasks, "BATCH_ROWS", 2),
         patch.object(payloads, "FRAME_ROWS", 2),
         patch.object(spark_buckets, "FRAME_ROWS", 1),
-        patch.object(buckets, "_ROWS_AT_ONCE", 3),
-        patch.object(saved_buckets, "_ROWS_AT_ONCE", 2),
+        patch.object(buckets, "ROWS_AT_ONCE", 3),
+        patch.object(saved_buckets, "ROWS_AT_ONCE", 2),
     ):
         yield
 

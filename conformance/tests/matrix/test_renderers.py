@@ -79,7 +79,8 @@ def test_large_page_describes_some_cases_of_each_cause_and_says_so(
     html = render_html(matrix)
     assert "The page describes at most 10 cases of each cause" in html
     details = json.loads(parse_page(html).scripts[0])
-    assert ["text" in case for case in details["cases"]] == [True] * 10 + [False] * 10
+    assert [index for index, case in enumerate(details["cases"]) if "text" in case] == list(range(10))
+    assert len(details["cases"]) == 20
 
 
 @pytest.mark.parametrize("message", ["", "\n\n", "  - ", "crash: x\nstderr: - y\n  + "])
@@ -116,7 +117,7 @@ def test_command_compares_with_an_earlier_matrix(tmp_path: Path) -> None:
         ("json", '"gone"'),
     ):
         result = run("matrix", path, "--compare", tmp_path / "out/matrix.json", "--format", form)
-        assert result.exit_code == 0
+        assert result.exit_code == 0, f"{form=}"
         assert expected in result.stdout
 
 

@@ -67,7 +67,7 @@ def test_differences_are_found_by_word(text: str, other: str | None, marked: tup
 def test_difference_is_marked_below_its_line() -> None:
     example = LogExample("m", (LinePair("f.json", "a" * 90 + " 10 " + "b" * 70, "a" * 90 + " 9 " + "b" * 70),), more=2)
     lines = render_log_example(example, 60)
-    assert all(len(line) <= 60 for line in lines)
+    assert [line for line in lines if len(line) > 60] == []
     marked = [
         above[each.index("^") : each.rindex("^") + 1] for above, each in pairwise(lines) if each.strip(" ^") == ""
     ]

@@ -32,7 +32,7 @@ def judge_by_model(files: TableFiles) -> dict[int, set[str]]:
     found, snapshots = {}, [EMPTY_SNAPSHOT]
     for version, data in read_commits(files).items():
         actions = decode_actions(data, Revision.CURRENT)
-        assert actions is not None
+        assert actions is not None, f"{version=}"
         proposal = ProposedCommit(snapshots[-1], version, actions, Revision.CURRENT, snapshots[:-1])
         found[version] = {each.requirement for each in iceberg_proposal.collect_refusals(proposal)}
         snapshots.append(replay_commit(snapshots[-1], version, actions, Revision.CURRENT))

@@ -19,7 +19,7 @@ def test_function_of_the_tour_exists(functions: str, modules: str) -> None:
         value = import_module("deltaspec." + place.replace("/", "."))
         for part in name.split("."):
             value = getattr(value, part)
-        assert callable(value)
+        assert callable(value), f"{place}.{name}"
 
 
 def test_tour_fits_one_screen_and_glossary_has_at_most_20_terms() -> None:

@@ -60,7 +60,7 @@ def test_chapter_has_known_keys_only(chapter) -> None:  # type: ignore[no-untype
 def test_chapter_is_parsed_as_toml_line_by_line(chapter, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     text = chapter.read_text("utf-8")
     expected = tomllib.loads(text)
-    monkeypatch.setattr(requirements, "_parse_toml", lambda _: pytest.fail("another form of TOML"))
+    monkeypatch.setattr(requirements, "parse_toml", lambda _: pytest.fail("another form of TOML"))
     assert parse_chapter(text) == expected
 
 

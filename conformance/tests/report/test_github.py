@@ -64,6 +64,8 @@ def test_text_of_a_table_forges_no_command(tmp_path: Path) -> None:
     assert [line.partition(" ")[0] for line in lines] == ["::warning", "::error", "CONFORMS"]
     for line in lines[:2]:
         properties = line.removeprefix("::").partition(" ")[2].partition("::")[0]
-        assert [each.partition("=")[0] for each in properties.split(",")] in (["title"], ["file", "line", "title"])
-        assert "\\x0a%3A%3Aerror" in properties
+        assert [each.partition("=")[0] for each in properties.split(",")] in (["title"], ["file", "line", "title"]), (
+            f"{line=}"
+        )
+        assert "\\x0a%3A%3Aerror" in properties, f"{line=}"
         assert "100%250A" in line

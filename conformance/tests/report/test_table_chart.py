@@ -93,7 +93,7 @@ class TestLogChart:
     def test_ascii_chart_has_no_other_characters(self) -> None:
         files = log(commits=[5, 6, 123456], checkpoints=[(123456, "classic")], compactions=[(5, 6)], hint=123456)
         for width in (60, 100):
-            assert all(line.isascii() for line in render_log_chart(files, 123456, width, blocks=False))
+            assert [line for line in render_log_chart(files, 123456, width, blocks=False) if not line.isascii()] == []
 
     @pytest.mark.parametrize("width", [60, 80, 100])
     @pytest.mark.parametrize(

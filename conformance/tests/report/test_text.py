@@ -31,7 +31,7 @@ def test_control_characters_are_escaped(text: str, shown: str) -> None:
 def test_escaped_text_is_printable_and_at_most_as_wide_as_given(text: str, width: int) -> None:
     shown = escape_text(text, width)
     assert len(shown) <= width
-    assert not any(unicodedata.category(each)[0] == "C" for each in shown)
+    assert [each for each in shown if unicodedata.category(each)[0] == "C"] == []
 
 
 def test_shortened_text_keeps_its_start_and_end() -> None:

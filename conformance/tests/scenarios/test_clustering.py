@@ -63,8 +63,8 @@ def test_columns_come_from_the_latest_domain(events: Scenario, version: int, col
 @pytest.mark.parametrize("version", range(11))
 def test_live_files_have_statistics_of_every_clustering_column(events: Scenario, version: int) -> None:
     columns = read_clustering_columns(events[version].domains.get(DOMAIN))
-    live = events[version].files.values()
-    assert [find_columns_without_statistics(each.stats, columns) for each in live] == [[]] * len(live)
+    live = {key: find_columns_without_statistics(each.stats, columns) for key, each in events[version].files.items()}
+    assert live == {key: [] for key in live}
 
 
 @pytest.mark.parametrize(("version", "providers"), PROVIDERS.items())

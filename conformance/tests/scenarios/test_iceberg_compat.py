@@ -87,8 +87,8 @@ def test_compatibility_of_each_version(revision: Revision) -> None:
     scenario, found = visits(revision), {}
     for version in COMPATIBLE:
         snapshot = scenario[version]
-        assert snapshot.protocol is not None
-        assert snapshot.metadata is not None
+        assert snapshot.protocol is not None, f"{version=}"
+        assert snapshot.metadata is not None, f"{version=}"
         features = get_supported_features(snapshot.protocol)
         found[version] = " ".join(get_enabled_compatibilities(features, snapshot.metadata.configuration, revision))
     assert found == COMPATIBLE

@@ -148,8 +148,8 @@ def test_marks_never_move_back_and_other_properties_stay(table: Tickets) -> None
         for before, after in zip(
             identities(table.scenario[version - 1]), identities(table.scenario[version]), strict=True
         ):
-            assert not is_illegal_high_water_mark(before, after)
-            assert find_changed_properties(before, after) == []
+            assert not is_illegal_high_water_mark(before, after), f"{version=}"
+            assert find_changed_properties(before, after) == [], f"{version=}"
 
 
 def test_restore_that_resets_the_mark_repeats_numbers() -> None:

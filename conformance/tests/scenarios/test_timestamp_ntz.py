@@ -30,7 +30,7 @@ def test_early_revisions_and_engines_spell_it_differently(revision: Revision) ->
     """E22."""
     for spelling in (OLD, NEW):
         scenario = Scenario(protocol(1, 2), metadata({}, schema(ID)), add("a"), revision=revision)
-        assert scenario.expect_refusal(metadata({}, schema(ID, SEEN))) == "schema.types-need-features"
+        assert scenario.expect_refusal(metadata({}, schema(ID, SEEN))) == "schema.types-need-features", f"{spelling=}"
         scenario.commit(spelling, metadata({}, schema(ID, SEEN)))
         scenario.commit(add("b"))
         assert may_read(spelling, get_known_features(revision)) == Accepted()

@@ -35,7 +35,7 @@ def test_waiting_outside_of_a_race_does_nothing() -> None:
 def test_reference_wins_and_overwritten_commits_lose(tmp_path: Path) -> None:
     track = RaceTrack(tmp_path)
     sound = track.run(Engine, "race.1.1", tmp_path / "reference")
-    assert any("refused: conflict" in line for line in sound.history)
+    assert any("refused: conflict" in line for line in sound.history), sound.history
     assert not sound.outcome.is_bad
     kill = track.catch(MUTANTS["concurrency.commits-overwritten"], "race.1.1", tmp_path / "mutant")
     assert kill is not None

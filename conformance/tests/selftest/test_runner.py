@@ -56,9 +56,9 @@ def test_process_ends_its_share_if_nobody_waits_for_it(
     queue, stop = context.SimpleQueue(), context.Event()
     if is_stopped:
         stop.set()
-    monkeypatch.setattr(runner, "_shared", (queue, stop))
+    monkeypatch.setattr(runner, "result_queue", (queue, stop))
     monkeypatch.setattr(runner, "parent_process", lambda: SimpleNamespace(is_alive=lambda: is_alive))
-    runner._run_share([CHECKS_NO_VERSION], ["broken.reader-version-4"])
+    runner.run_share([CHECKS_NO_VERSION], ["broken.reader-version-4"])
     assert (not queue.empty()) == bool(kills)
 
 
@@ -76,7 +76,7 @@ def test_processes_are_stopped_after_an_error(monkeypatch: pytest.MonkeyPatch) -
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "ProcessPoolExecutor", Pool)
-    monkeypatch.setattr(runner, "_run_share", fail)
+    monkeypatch.setattr(runner, "run_share", fail)
     with pytest.raises(KeyboardInterrupt):
         runner.run_in_processes([CHECKS_NO_VERSION], [], 1, lambda _: None)
     assert [stop.is_set() for stop in stops] == [True]

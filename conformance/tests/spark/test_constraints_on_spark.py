@@ -227,7 +227,7 @@ def test_spark_agrees_with_the_embedded_evaluation(
     differing: dict[str, int] = {}
     for number, text in enumerate(EXPRESSIONS):
         answer, results = parse_expression(text), evaluate(text, PLAIN_ROWS)
-        assert isinstance(answer, SupportedExpression)
+        assert isinstance(answer, SupportedExpression), f"{text=}"
         kind = compile_expression(answer.tree, ExpressionColumns(SCHEMA, None, [], {}, PLAIN_ROWS.schema, {})).term.type
         if get_type_name(kind) == "void":
             continue
@@ -251,7 +251,7 @@ def test_spark_agrees_with_the_embedded_evaluation(
     write_table(files, tmp_path / "t")
     log = Log(tmp_path / "t")
     undecided = [ConstraintResult(undecided="left to Spark by the test") for _ in named]
-    monkeypatch.setattr(constraint_evaluation._ConstraintEvaluator, "evaluate_without_spark", lambda *_: {0: undecided})
+    monkeypatch.setattr(constraint_evaluation.ConstraintEvaluator, "evaluate_without_spark", lambda *_: {0: undecided})
     found = log.check(spark)
     assert collect_reasons(found) == {}
     assert count_violating_rows(found) == {name: number for name, number in differing.items() if number}
@@ -333,7 +333,7 @@ def test_too_long_values_are_not_passed_to_spark(spark: "SparkSession", tmp_path
 def test_number_of_expressions_for_spark_is_limited(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(constraint_evaluation, "_MAX_EXPRESSIONS", 2)
+    monkeypatch.setattr(constraint_evaluation, "MAX_EXPRESSIONS", 2)
     texts = ["round(id) < 3", "id > 0", "round(id) < 2", "round(id) < 1"]
     write_table(
         build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), build_constraint_properties(texts)),
@@ -388,9 +388,11 @@ def test_time_zone_of_the_writers_decides_expressions_over_timestamps(spark: "Sp
     assert (unknown.verdict, same.verdict, other.verdict) == ("incomplete", "conforms", "violations")
     reasons = {each.rule: each.reason for each in unknown.checked.not_checked}
     assert reasons.keys() == {"ROW040", "ROW041"}
-    assert all(reason.endswith("; --writer-time-zone names it") for reason in reasons.values())
+    assert {
+        key: reason for key, reason in reasons.items() if not reason.endswith("; --writer-time-zone names it")
+    } == {}
     assert same.checked.not_checked == []
     assert other.totals == {"ROW040": 1, "ROW041": 1}
     embedded = [each.reason for each in deltaspec.validate(path, level="rows").checked.not_checked]
     assert len(embedded) == 2
-    assert all(" needs Spark and --writer-time-zone: " in reason for reason in embedded)
+    assert [reason for reason in embedded if " needs Spark and --writer-time-zone: " not in reason] == []

@@ -240,8 +240,8 @@ class TestLocation:
     def test_uri_is_percent_decoded(self, spark: Any, table: Path) -> None:
         for uri in (table.as_uri(), f"{table.as_uri()}/", f"FILE:{table.as_uri().removeprefix('file://')}"):
             store = HadoopStore(spark, uri)
-            assert store.read(COMMIT, 5) == b"zero\n"
-            assert (store.root, store.local_path, store.is_remote) == (str(table), str(table), True)
+            assert store.read(COMMIT, 5) == b"zero\n", f"{uri=}"
+            assert (store.root, store.local_path, store.is_remote) == (str(table), str(table), True), f"{uri=}"
 
     def test_local_table_is_read_without_java(self, spark: Any, table: Path) -> None:
         store = driver_store(spark, table.as_uri())

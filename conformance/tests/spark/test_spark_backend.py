@@ -94,7 +94,7 @@ def test_report_does_not_depend_on_how_the_table_is_read(
         raise InvalidUsage("Java is disabled by the test")
 
     if way == "bytes for executors":
-        monkeypatch.setattr(table_access, "_probe_executors", lambda *_: "disabled by the test")
+        monkeypatch.setattr(table_access, "probe_executors", lambda *_: "disabled by the test")
     else:
         monkeypatch.setattr(table_access, "open_store", no_storage)
     if way == "only bytes":
@@ -167,10 +167,10 @@ def test_log_is_read_once(spark: Any, table: str, monkeypatch: pytest.MonkeyPatc
     finish = SparkLog.finish
 
     def finish_and_record(log: SparkLog) -> Collection[str]:
-        assert log._raw is not None
-        kept.append(log._raw.is_cached)
+        assert log.raw is not None
+        kept.append(log.raw.is_cached)
         lost = finish(log)
-        kept.append(log._raw.is_cached)
+        kept.append(log.raw.is_cached)
         return lost
 
     monkeypatch.setattr(SparkLog, "finish", finish_and_record)
@@ -180,7 +180,7 @@ def test_log_is_read_once(spark: Any, table: str, monkeypatch: pytest.MonkeyPatc
 
 def test_all_buckets_are_computed_at_the_same_time(spark: Any, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark computes partitions one at a time if the first action on a frame fetches them so."""
-    monkeypatch.setattr(jobs, "_COLLECTED", 0)
+    monkeypatch.setattr(jobs, "MAX_COLLECTED_PARTITIONS", 0)
     context, options = spark.sparkContext, Options.create(level="log")
     context.setJobGroup("seven buckets", "test")
     try:

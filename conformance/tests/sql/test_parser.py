@@ -176,8 +176,8 @@ def test_unit_of_time_is_not_a_column(text: str, missing: list[str]) -> None:
 def test_expressions_with_a_unit_of_time_are_unsupported() -> None:
     for text in ("datediff(DAY, a, b) < 3", "date_add(DAY, 1, a) > b", "date_diff(HOUR, a, b) = 0"):
         answer = parse_expression(text)
-        assert isinstance(answer, UnsupportedExpression)
-        assert answer.tree is not None
+        assert isinstance(answer, UnsupportedExpression), f"{text=}"
+        assert answer.tree is not None, f"{text=}"
         assert render(answer.tree).startswith(f"({text.split(',')[0]}")
 
 

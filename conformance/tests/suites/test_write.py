@@ -199,7 +199,8 @@ def test_suite_performs_the_written_histories_and_as_many_drawn_ones() -> None:
 def test_faulty_writer_is_caught(tmp_path: Path, kind: type[Writer], check: str) -> None:
     results = perform_steps(build_engine(kind), build_faulted_history(), tmp_path)
     assert results[check].outcome is Outcome.FAILED, {name: each.message for name, each in results.items()}
-    assert any(name.endswith(": failed") for name in results["write.operations"].counts)
+    counts = results["write.operations"].counts
+    assert any(name.endswith(": failed") for name in counts), counts
     assert "operation " in results[check].message
 
 

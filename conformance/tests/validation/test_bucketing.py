@@ -156,7 +156,9 @@ def test_every_row_is_in_one_bucket_and_keeps_its_order(numbers: list[int], coun
     frame = pl.DataFrame({"number": numbers, "row": range(len(numbers))}, schema={"number": pl.Int64, "row": pl.Int64})
     parts = split_by_bucket(frame, frame["number"], count)
     assert sorted(row for _, part in parts for row in part["row"]) == list(range(len(numbers)))
-    assert all(part["row"].is_sorted() and len(part) and 0 <= bucket < count for bucket, part in parts)
+    assert [
+        (bucket, part) for bucket, part in parts if not (part["row"].is_sorted() and len(part) and 0 <= bucket < count)
+    ] == []
     buckets = [(number, bucket) for bucket, part in parts for number in part["number"]]
     assert len({number for number, _ in buckets}) == len(set(buckets)), "rows of one number are in several buckets"
 
@@ -206,7 +208,7 @@ def test_small_buckets_are_handled_together(
     progress: list[tuple[str, int, int | None]] = []
     buckets = LocalBuckets(0, 3, lambda *each: progress.append(each), rows_of_a_stage)
     names = [f"{each}.parquet" for each in range(30)]
-    monkeypatch.setattr("deltaspec.validation.buckets._ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("deltaspec.validation.buckets.ROWS_AT_ONCE", 1)
     for part in range(3):  # each becomes a file
         buckets.put("a", rows(*names[part::3]))
     buckets.put("b", rows(names[4]))
@@ -258,7 +260,7 @@ def test_rows_in_memory_are_combined_once_and_stay_equal(
     monkeypatch: pytest.MonkeyPatch, numbers: list[list[int | None]], large_part_rows: int
 ) -> None:
     """Later reads, further rows and a spill see the same rows; columns without values keep their types."""
-    monkeypatch.setattr("deltaspec.validation.buckets._LARGE_PART_ROWS", large_part_rows)
+    monkeypatch.setattr("deltaspec.validation.buckets.LARGE_PART_ROWS", large_part_rows)
     frames = [
         pl.DataFrame(
             {"number": each, "text": [None] * len(each), "values": [None] * len(each)},
@@ -295,7 +297,7 @@ def test_stage_runs_once_without_rows(temporary_root: Path, facts: LogFacts) -> 
         buckets.put("other", rows("p", "q"))
         buckets.run_stage(stage, facts, Findings([], 1), ("absent",))
         buckets.close()
-        assert stage.seen == [{}]
+        assert stage.seen == [{}], f"{limit=}"
 
 
 def test_full_temporary_disk_is_named(temporary_root: Path) -> None:
@@ -339,7 +341,7 @@ frames = st.lists(
 def test_frames_survive_a_round_trip_through_payloads(frame: pl.DataFrame, frame_rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(payloads, "FRAME_ROWS", frame_rows)
-        patch.setattr(payloads, "_BATCH_BYTES", 1000)
+        patch.setattr(payloads, "BATCH_BYTES", 1000)
         sent = list(frame_to_payloads("tag", 3, frame))
         assert len(sent) == -(-len(frame) // frame_rows)
         received = list(batches_to_payloads(payloads_to_batches(sent)))
@@ -348,7 +350,7 @@ def test_frames_survive_a_round_trip_through_payloads(frame: pl.DataFrame, frame
 
 
 def test_batches_respect_the_byte_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payloads, "_BATCH_BYTES", 100)
+    monkeypatch.setattr(payloads, "BATCH_BYTES", 100)
     sent = [Payload("tag", number, bytes(60)) for number in range(5)]
     assert [batch.num_rows for batch in payloads_to_batches(sent)] == [2, 2, 1]
     assert list(payloads_to_batches([])) == []

@@ -84,7 +84,7 @@ def test_files_of_a_commit_have_no_statistics() -> None:
         6: [("add", "d"), ("add", "kept")],
         7: [],
     }
-    assert all(each.stats is None for version in found for each in commits.files(version))
+    assert [(version, each) for version in found for each in commits.files(version) if each.stats is not None] == []
     assert commits.rewriting == [3, 4]
 
 

@@ -103,12 +103,12 @@ def test_state_equals_that_of_the_commits(
     damaged.write(tmp_path / "damaged")
     for options in ([], ["--files"]):
         expected, found = show(tmp_path / "sound", *options), show(tmp_path / "damaged", *options)
-        assert bool(found.pop("unread_checkpoints")) == is_unread
+        assert bool(found.pop("unread_checkpoints")) == is_unread, f"{options=}"
         for values in (expected, found):
             values.pop("unread_checkpoints", None)
             values.pop("table", None)
             values.pop("log", None)
-        assert found == expected
+        assert found == expected, f"{options=}"
     assert deltaspec.validate(str(tmp_path / "damaged"), level="log").version == found["version"]
 
 

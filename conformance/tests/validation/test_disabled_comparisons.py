@@ -69,7 +69,7 @@ def return_none(*_: object) -> None:
 
 
 def hash_nothing(_: object, array: pa.Array) -> Any:
-    return row_hashing._hash_nulls(len(array))
+    return row_hashing.hash_nulls(len(array))
 
 
 def return_empty(*_: object) -> Any:
@@ -87,13 +87,13 @@ COMPARISONS = {
     "shredded_variant_is_missing": Comparison(shredding.CHECKS, "variant-shredding.present", find_nothing),
     "shredded_field_without_a_name": Comparison(shredding.CHECKS, "variant-shredding.names-in-metadata", find_nothing),
     "shredded_variant_of_other_bytes": Comparison(variants, "find_encoding_faults", find_nothing),
-    "shredded_into_an_unlisted_type": Comparison(parquet_types, "_is_shredded_scalar", lambda _: True),
+    "shredded_into_an_unlisted_type": Comparison(parquet_types, "is_shredded_scalar", lambda _: True),
     "variant_bound_that_excludes_a_value": Comparison(variant_bound_checks, "find_contradiction", return_none),
     "tight_variant_bound_that_is_loose": Comparison(variant_bound_checks, "find_loose_bound", return_none),
-    "change_of_another_variant": Comparison(row_hashing, "_hash_variants", hash_nothing),
-    "change_of_another_row": Comparison(row_hashing, "_hash_leaf", hash_nothing),
-    "partition_column_of_another_type": Comparison(footer_facts, "_stored_partition_columns", return_empty),
-    "narrower_file_without_a_record": Comparison(footer_facts._WideningFacts, "of", describe_nothing),
+    "change_of_another_variant": Comparison(row_hashing, "hash_variants", hash_nothing),
+    "change_of_another_row": Comparison(row_hashing, "hash_leaf", hash_nothing),
+    "partition_column_of_another_type": Comparison(footer_facts, "list_stored_partition_columns", return_empty),
+    "narrower_file_without_a_record": Comparison(footer_facts.WideningFacts, "of", describe_nothing),
 }
 """Comparisons by the planted fault that contradicts them."""
 

@@ -140,7 +140,7 @@ def test_ended_constraint_that_needs_spark_is_undecided(tmp_path: Path) -> None:
 
 
 def test_schemas_beyond_the_limit_are_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(earlier_requirement_checks, "_MAX_SCHEMAS", 1)
+    monkeypatch.setattr(earlier_requirement_checks, "MAX_SCHEMAS", 1)
     changes = [metadata(OPTIONAL, {f"delta.constraints.c{number}": f"id < {number}"}) for number in (8, 9)]
     report = write_and_validate(build_history(*changes, metadata(OPTIONAL)), tmp_path)
     assert list_findings(report) == [("ROW040", 2, 1)]
@@ -149,7 +149,7 @@ def test_schemas_beyond_the_limit_are_undecided(tmp_path: Path, monkeypatch: pyt
 
 
 def test_frequent_changes_of_requirements_are_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(earlier_requirement_checks, "_MAX_COMPARISONS", 1)
+    monkeypatch.setattr(earlier_requirement_checks, "MAX_COMPARISONS", 1)
     report = write_and_validate(build_history(metadata(NEW_REQUIRED, POSITIVE), metadata(OPTIONAL)), tmp_path)
     unchecked = {each.rule: each.reason for each in report.checked.not_checked}
     reason = "requirements of rows change too often to evaluate those of all versions"
@@ -157,8 +157,8 @@ def test_frequent_changes_of_requirements_are_undecided(tmp_path: Path, monkeypa
 
 
 def test_limits_themselves_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(earlier_requirement_checks, "_MAX_SCHEMAS", 2)
-    monkeypatch.setattr(earlier_requirement_checks, "_MAX_COMPARISONS", 2)
+    monkeypatch.setattr(earlier_requirement_checks, "MAX_SCHEMAS", 2)
+    monkeypatch.setattr(earlier_requirement_checks, "MAX_COMPARISONS", 2)
     changes = [metadata(OPTIONAL, {f"delta.constraints.c{number}": f"id < {number}"}) for number in (8, 9)]
     report = write_and_validate(build_history(*changes, metadata(OPTIONAL)), tmp_path)
     assert report.checked.not_checked == []

@@ -198,7 +198,8 @@ def test_contradiction_is_noticed_by_its_comparison_alone(
     files, left = build_table()
     DERIVED_FILES[derived](files, {**left, kind: {**left[kind], **CONTRADICTIONS[kind, name]}})
     found = find_differences(files)
-    assert found == [(kind, name)] or [name in str(each) for each in found] == [True]
+    assert len(found) == 1, found
+    assert name in str(found[0])
     leave_out(monkeypatch, kind, name)
     assert find_differences(files) == []
 

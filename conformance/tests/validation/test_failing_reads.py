@@ -52,7 +52,7 @@ class FailingStore(MemoryStore):
         self.how = how
         self.accesses: Counter[tuple[str, str]] = Counter()
 
-    def _count(self, operation: str, path: str) -> None:
+    def count_access(self, operation: str, path: str) -> None:
         self.accesses[operation, path] += 1
         if self.failing == (operation, path, self.accesses[operation, path]):
             if self.how == "error":
@@ -63,23 +63,23 @@ class FailingStore(MemoryStore):
                 self.files[path] = b"replaced"
 
     def read(self, path: str, limit: int) -> bytes:
-        self._count("read", path)
+        self.count_access("read", path)
         return super().read(path, limit)
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        self._count("chunks", path)
+        self.count_access("chunks", path)
         yield from super().chunks(path)
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        self._count("read_range", path)
+        self.count_access("read_range", path)
         return super().read_range(path, start, length)
 
     def size(self, path: str) -> int:
-        self._count("size", path)
+        self.count_access("size", path)
         return super().size(path)
 
     def open_seekable(self, path: str) -> Any:
-        self._count("open_seekable", path)
+        self.count_access("open_seekable", path)
         return super().open_seekable(path)
 
 
@@ -188,7 +188,7 @@ def test_ledger_names_the_views_of_a_failed_read(name: str) -> None:
     found = {}
     for key, access in accesses.items():
         report, _ = validate_failing(name, access)
-        assert (report.verdict, report.totals) == ("incomplete", {})
+        assert (report.verdict, report.totals) == ("incomplete", {}), f"{key=}"
         found[key] = collect_views(report)
     assert found == {key: sorted(views.split()) for key, views in VIEWS[name].items()}
 

@@ -98,9 +98,9 @@ def test_footers_are_read_in_threads_only_from_slow_storage(
         return read_range(self, path, start, length)
 
     monkeypatch.setattr(LocalStore, "read_range", read)
-    monkeypatch.setattr(footer_checks, "_AT_ONCE", 1)
+    monkeypatch.setattr(footer_checks, "FILES_AT_ONCE", 1)
     if not is_slow:
-        monkeypatch.setattr(footer_checks, "_SLOW_SECONDS", math.inf)
+        monkeypatch.setattr(footer_checks, "SLOW_SECONDS", math.inf)
     files = build_table_with_data()
     files.data["c.parquet"] = bytes(get_action(files, 2, "add")["size"])
     report = write_and_validate(files, tmp_path)
@@ -316,7 +316,7 @@ def test_footer_above_the_limit_leaves_every_footer_rule_undecided(tmp_path: Pat
 
 
 def test_few_missing_files_of_all_parts_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(footer_checks, "_MAX_MISSING_OPENED", 3)
+    monkeypatch.setattr(footer_checks, "MAX_MISSING_OPENED", 3)
     monkeypatch.setattr(footer_checks, "FILES_PER_BATCH", 10)
     opened: list[str] = []
     read = LocalStore.read_range
@@ -336,7 +336,7 @@ def test_few_missing_files_of_all_parts_are_opened(tmp_path: Path, monkeypatch: 
 def test_each_of_many_missing_files_is_reported_and_not_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, most_opened: int
 ) -> None:
-    monkeypatch.setattr(footer_checks, "_MAX_MISSING_OPENED", most_opened)
+    monkeypatch.setattr(footer_checks, "MAX_MISSING_OPENED", most_opened)
     files = build_table_with_data()
     sound = get_action(files, 2, "add")
     files.commits[2] += [{"add": {**sound, "path": f"{folder}gone-{number}.parquet"}} for number in range(30)]
@@ -346,7 +346,7 @@ def test_each_of_many_missing_files_is_reported_and_not_checked(
     named = {each.file: each.reason for each in entries if each.file is not None}
     paths = sorted(f"{folder}gone-{number}.parquet" for number in range(30))
     assert list(named) == paths[: len(named)]
-    assert all(reason.endswith(".parquet: does not exist") for reason in named.values())
+    assert {key: reason for key, reason in named.items() if not reason.endswith(".parquet: does not exist")} == {}
     (more,) = (each.reason for each in entries if each.reason.startswith("and "))
     assert int(more.split()[1]) + len(named) == 30
 
@@ -356,7 +356,7 @@ def test_missing_file_is_not_checked(tmp_path: Path) -> None:
     del files.data["c.parquet"]
     report = write_and_validate(files, tmp_path)
     assert not count_footer_findings(report)
-    assert any("c.parquet" in each for each in collect_footer_reasons(report))
+    assert any("c.parquet" in each for each in collect_footer_reasons(report)), collect_footer_reasons(report)
 
 
 def test_directory_in_place_of_a_file_is_not_checked(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_file_with_unusual_name_is_found(path: str, name: str, tmp_path: Path) -
     root = write_table_below(files, tmp_path)
     for level in LEVELS:
         report = validate_unchanged(root, level)
-        assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
+        assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {}), f"{level=}"
 
 
 @pytest.mark.parametrize("path", ["n" * 256, "n/" * 3000 + "n", "nul%00", "%FF%FE.parquet", "b.parquet/below"])
@@ -164,8 +164,8 @@ def test_files_in_unlistable_directory_are_not_checked() -> None:
             for level in LEVELS:
                 with run_unprivileged():
                     report = deltaspec.validate(str(root), level=level)
-                assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
-                assert "p/: cannot be listed: Permission denied" in join_unchecked_reasons(report)
+                assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {}), f"{level=}"
+                assert "p/: cannot be listed: Permission denied" in join_unchecked_reasons(report), f"{level=}"
         finally:
             (root / "p").chmod(0o755)
 
@@ -183,7 +183,7 @@ def test_unreadable_file_is_not_checked() -> None:
                 assert (report.verdict, count_findings_by_rule(report)) == (
                     "conforms" if needs_no_read else "incomplete",
                     {},
-                )
+                ), f"{name=}, {level=}"
             (root / name).chmod(0o644)
 
 
@@ -196,8 +196,8 @@ def test_incomplete_listing_reports_no_missing_files(tmp_path: Path, monkeypatch
     monkeypatch.setattr(LocalStore, "list_files", list_first_file)
     for level in LEVELS:
         report = validate_unchanged(root, level)
-        assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
-        assert "the disk is gone" in join_unchecked_reasons(report)
+        assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {}), f"{level=}"
+        assert "the disk is gone" in join_unchecked_reasons(report), f"{level=}"
 
 
 def test_directory_link_cycles_terminate(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def run_before_open(
     monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Path], object], opening: int = 1
 ) -> None:
     """Call a function on a file just before it is opened for the n-th time."""
-    original_open, openings = LocalStore._open_with_size, [0]
+    original_open, openings = LocalStore.open_with_size, [0]
 
     def open_late(self: LocalStore, path: str) -> tuple[int, int]:
         if path == name:
@@ -258,7 +258,7 @@ def run_before_open(
                 change(Path(self.uri) / path)
         return original_open(self, path)
 
-    monkeypatch.setattr(LocalStore, "_open_with_size", open_late)
+    monkeypatch.setattr(LocalStore, "open_with_size", open_late)
 
 
 def grow(path: Path) -> None:

@@ -31,7 +31,7 @@ def test_fifo_in_the_log_is_not_checked_by_either_backend(name: str, executors_c
     assert compare_reports(table, {"spark": BACKENDS[executors_can_read]}) == []
     report = BACKENDS[executors_can_read](table, Options.create(level="log"))
     assert report.totals == {}
-    assert any("is not a regular file" in each.reason for each in report.checked.not_checked)
+    assert any("is not a regular file" in each.reason for each in report.checked.not_checked), report.checked
 
 
 @pytest.mark.parametrize("executors_can_read", BACKENDS)
@@ -50,8 +50,10 @@ def test_directory_or_broken_link_with_a_log_name_never_conforms(
     assert compare_reports(str(table), {"spark": BACKENDS[executors_can_read]}) == []
     for history in ("latest", "all"):
         report = BACKENDS[executors_can_read](str(table), Options.create(level="log", history=history))
-        assert report.verdict == "incomplete"
-        assert any(kind in each.reason and str(each.file).endswith(name) for each in report.checked.not_checked)
+        assert report.verdict == "incomplete", f"{history=}"
+        assert any(kind in each.reason and str(each.file).endswith(name) for each in report.checked.not_checked), (
+            f"{history=}"
+        )
 
 
 @pytest.mark.parametrize("executors_can_read", BACKENDS)
@@ -64,9 +66,8 @@ def test_backends_report_a_fifo_data_file_alike(executors_can_read: bool, tmp_pa
     data_file.parent.mkdir(exist_ok=True)
     os.mkfifo(data_file)
     assert compare_reports(str(table), {"spark": BACKENDS[executors_can_read]}, level="rows") == []
-    assert any(
-        "is not a regular file" in each.reason for each in validate_unchanged(table, level="rows").checked.not_checked
-    )
+    checked = validate_unchanged(table, level="rows").checked
+    assert any("is not a regular file" in each.reason for each in checked.not_checked), checked
 
 
 def test_access_is_not_probed_with_a_fifo(tmp_path: Path) -> None:

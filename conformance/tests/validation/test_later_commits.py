@@ -6,7 +6,7 @@ import pytest
 from helpers.recording_run import MemoryStore
 
 from deltaspec.protocol.log.file_names import commit_name
-from deltaspec.validation.log.concurrent_writes import HINT, LaterCommits, _find_gaps, is_hint_unchanged
+from deltaspec.validation.log.concurrent_writes import HINT, LaterCommits, find_gaps, is_hint_unchanged
 from deltaspec.validation.plan import build_plan
 from deltaspec.wire.storage.interface import Entry, StorageError
 from deltaspec_generators.table_files import LOG
@@ -127,7 +127,7 @@ CHECKPOINT = [f"{version:020}.checkpoint.parquet" for version in range(6)]
     ],
 )
 def test_gaps_of_a_listing(names: list[str], gaps: set[tuple[str, int, int]]) -> None:
-    assert _find_gaps([Entry(name, 1, 0) for name in names]) == gaps
+    assert find_gaps([Entry(name, 1, 0) for name in names]) == gaps
 
 
 def test_hint_is_unchanged_with_its_size_and_the_same_checkpoints() -> None:

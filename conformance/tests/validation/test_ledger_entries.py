@@ -108,7 +108,7 @@ def test_merged_ledger_equals_one_that_received_everything() -> None:
 @pytest.mark.parametrize("files", [range(1000), range(999, -1, -1)])
 def test_number_of_stored_locations_is_bounded(files: range) -> None:
     ledger = build_ledger(*(("A", "r", f"{file:03}") for file in files))
-    assert len(ledger._locations["A"]) == 2
+    assert len(ledger.locations["A"]) == 2
     assert describe(ledger) == [("A", "r", "000"), ("A", "r", "001"), ("A", "and 998 more locations", None)]
 
 
@@ -195,7 +195,7 @@ def test_stop_before_the_files_level_leaves_rules_over_vectors_undecided() -> No
         findings = build_findings()
         findings.mark_stopped("r", levels)
         of_levels = {code for code, rule in RULES.items() if rule.level in levels}
-        assert not select(deletion_vectors) <= of_levels
+        assert not select(deletion_vectors) <= of_levels, f"{levels=}"
         assert collect(findings) == of_levels | (select(deletion_vectors) if "files" in levels else set())
 
 

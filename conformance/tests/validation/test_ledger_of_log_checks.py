@@ -134,7 +134,7 @@ INDEPENDENT_OF_REPLAY = {
 
 def test_commit_that_cannot_be_read_leaves_all_that_depends_on_replay_undecided() -> None:
     store = FailingStore(build_checkpointed_table(), ("read", commit_path(0), 1))
-    reason, checkpoint = f"{commit_path(0)}: {FAILURE}", "_delta_log/00000000000000000002.checkpoint.parquet"
+    reason, checkpoint = f"{commit_path(0)}: {FAILURE}", "_delta_log/00000000000000000001.checkpoint.parquet"
     entries = collect_entries(validate(store, history="latest"))
     views = entries.pop((reason, commit_path(0)))
     assert entries == {(reason, checkpoint): {"checkpoint_contents"}}  # its statistics are compared with replay
@@ -533,7 +533,7 @@ def test_statistics_that_no_change_requires_may_be_left_out() -> None:
 
 
 def test_partition_columns_that_change_too_often_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outdated_files, "_MAX_COMPARISONS", 0)
+    monkeypatch.setattr(outdated_files, "MAX_COMPARISONS", 0)
     fields = [("id", "long"), ("name", "string")]
     files = build_table(fields=fields, partition_columns=["id"], partition={"id": "1"})
     files.commits[3] = [commit_info_action(3), metadata_action([*fields, ("x", "long")], ["name"])]

@@ -33,7 +33,7 @@ def test_number_of_files_read_ahead_is_bounded() -> None:
 
     for consumed, (number, _) in enumerate(iter_read_ahead(REMOTE, FILES, read)):
         assert number == consumed
-        assert len(started) <= consumed + 1 + 2 * read_ahead._REMOTE_READERS
+        assert len(started) <= consumed + 1 + 2 * read_ahead.REMOTE_READERS
 
 
 def test_closing_does_not_start_further_files() -> None:
@@ -50,7 +50,7 @@ def test_closing_does_not_start_further_files() -> None:
     assert next(results) == (0, "")
     Timer(0.5, released.set).start()
     results.close()
-    assert len(started) <= 1 + read_ahead._REMOTE_READERS
+    assert len(started) <= 1 + read_ahead.REMOTE_READERS
 
 
 def test_exception_of_a_reader_is_raised() -> None:

@@ -144,7 +144,7 @@ def test_only_what_is_stated_is_compared(tmp_path: Path) -> None:
             if isinstance(line, dict) and kind in line:
                 line[kind]["dataChange"] = True
         report = validate(files, tmp_path / f"{number}", select=RULES)
-        assert (report.verdict, report.totals) == ("conforms", {})
+        assert (report.verdict, report.totals) == ("conforms", {}), f"{kind=}"
     files = add_rewrite(build_table_with_data(), replace_id(build_live_rows(), 7, 999))
     get_action(files, 3, "remove")["dataChange"] = True
     assert validate(files, tmp_path / "one remove", select=RULES).totals == {"COM022": 1}
@@ -192,9 +192,9 @@ def test_removes_need_not_have_partition_values(tmp_path: Path) -> None:
                     del line["remove"][name]
         report = validate(files, tmp_path / str(number), select=["COM022"])
         if first == 10:
-            assert (report.verdict, report.totals) == ("conforms", {})
+            assert (report.verdict, report.totals) == ("conforms", {}), f"{first=}"
         else:
-            assert find_reasons(report) == {"the text of partition column p is ambiguous"}
+            assert find_reasons(report) == {"the text of partition column p is ambiguous"}, f"{first=}"
 
 
 def test_deleted_file_is_not_compared(tmp_path: Path) -> None:

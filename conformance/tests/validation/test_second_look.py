@@ -268,9 +268,9 @@ def test_codec_with_a_finding_is_read_again(tmp_path: Path, storage: Storage) ->
     for content, reason in ((lzo, "c.parquet: changed"), (sound[:-4] + b"????", unreadable)):
         storage.reads["c.parquet"] = iter([compressed, sound, content])  # footer, first page, footer again
         report = deltaspec.validate(table, level="footers", select=only)
-        assert (report.verdict, report.totals, report.sound_again) == ("incomplete", {}, None)
+        assert (report.verdict, report.totals, report.sound_again) == ("incomplete", {}, None), f"{reason=}"
         (entry,) = report.checked.not_checked
-        assert (entry.rule, entry.file) == ("PQT050", "c.parquet")
+        assert (entry.rule, entry.file) == ("PQT050", "c.parquet"), f"{reason=}"
         assert entry.reason.startswith(reason)
 
 
@@ -328,7 +328,7 @@ def test_broken_footers_are_trusted_after_some(
     files.commits[3] = [commit_info_action(3), *(add_data_file(files, name, build_rows(30)) for name in names)]
     for name in names:
         data = files.data[name]
-        assert isinstance(data, bytes)
+        assert isinstance(data, bytes), f"{name=}"
         files.data[name] = data[:-1] + b"?"
     monkeypatch.setattr(second_look, "MOST_LOOKS", 0)
     assert deltaspec.validate(build_table(tmp_path, files), level="footers").totals == {"PQT001": 40}

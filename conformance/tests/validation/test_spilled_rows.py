@@ -77,7 +77,7 @@ def test_buckets_are_those_of_the_rows(
     numbers = st.lists(st.integers(0, 20), min_size=len(rows), max_size=len(rows))
     keys = pl.Series(data.draw(numbers), dtype=pl.Int64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spilled_rows, "_FEWEST_ROWS", fewest)
+        patch.setattr(spilled_rows, "FEWEST_ROWS", fewest)
         spilled = SpilledRows.write(directory / "rows.arrow", given_parts, keys, COUNT)
     parts = dict(split_by_bucket(rows, keys, COUNT))
     for bucket in range(COUNT):

@@ -135,7 +135,9 @@ def test_executors_stop_between_buckets(table: Path, complete: Report) -> None:
         assert_undecided_rules_are_listed(report, complete)
     stopped = "the budget of 30m was used"
     assert [report.stopped for report in reports] == [stopped, stopped, stopped, None]
-    assert all(stopped in {each.reason for each in report.checked.not_checked} for report in reports[:3])
+    assert [
+        report for report in reports[:3] if stopped not in {each.reason for each in report.checked.not_checked}
+    ] == []
 
 
 def test_interrupt_gives_a_partial_report(table: Path, complete: Report) -> None:

@@ -47,9 +47,9 @@ def test_undecodable_line_is_the_only_finding(kind: str, is_base: bool) -> None:
     replace_checkpoint(files, line=ACTIONS[kind])
     for history in HISTORIES:
         report = validate(files, history)
-        assert report.totals.keys() - {"LOG020"} == {RULES[kind]}
-        assert get_reasons(report, "CKP030")
-        assert bool(get_reasons(report, "CKP002")) is (kind in ("garbage", "two actions"))
+        assert report.totals.keys() - {"LOG020"} == {RULES[kind]}, f"{history=}"
+        assert get_reasons(report, "CKP030"), f"{history=}"
+        assert bool(get_reasons(report, "CKP002")) is (kind in ("garbage", "two actions")), f"{history=}"
 
 
 @pytest.mark.parametrize("is_base", [False, True])
@@ -59,9 +59,9 @@ def test_checkpoint_of_undecodable_lines_has_one_cause(data: bytes, is_base: boo
     replace_checkpoint(files, data)
     for history in HISTORIES:
         report = validate(files, history)
-        assert report.totals.keys() - {"LOG020"} == {"LIN001"}
+        assert report.totals.keys() - {"LOG020"} == {"LIN001"}, f"{history=}"
         (reason,) = get_reasons(report, "CKP030") | get_reasons(report, "CKP003")
-        assert reason == "a line of the checkpoint cannot be decoded"
+        assert reason == "a line of the checkpoint cannot be decoded", f"{history=}"
 
 
 @pytest.mark.parametrize("is_base", [False, True])
@@ -71,9 +71,9 @@ def test_checkpoint_without_any_action_is_unreadable(data: bytes, is_base: bool)
     path = replace_checkpoint(files, data)
     for history in HISTORIES:
         report = validate(files, history)
-        assert report.totals.keys() - {"LOG020"} == {"CKP001"}
-        assert get_reasons(report, "CKP030") == {f"{path.removeprefix(LOG)}: it has no action"}
-        assert not get_reasons(report, "CKP001")
+        assert report.totals.keys() - {"LOG020"} == {"CKP001"}, f"{history=}"
+        assert get_reasons(report, "CKP030") == {f"{path.removeprefix(LOG)}: it has no action"}, f"{history=}"
+        assert not get_reasons(report, "CKP001"), f"{history=}"
 
 
 def test_parquet_checkpoint_without_rows_is_unreadable() -> None:
@@ -126,7 +126,7 @@ def test_hint_of_a_deleted_checkpoint_is_named() -> None:
     for history in HISTORIES:
         report = validate(files, history)
         reason = list_uncompared(report)[f"{LOG}_last_checkpoint"]
-        assert (report.verdict, reason) == ("conforms", "no complete checkpoint of version 1 is listed")
+        assert (report.verdict, reason) == ("conforms", "no complete checkpoint of version 1 is listed"), f"{history=}"
 
 
 def test_hint_of_a_checkpoint_before_a_gap_is_compared() -> None:

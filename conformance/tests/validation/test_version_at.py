@@ -149,10 +149,10 @@ def test_version_is_that_of_the_model(tmp_path: Path) -> None:
         for moment in range(START - 1, START + 42):
             expected = find_by_model(log, moment, latest)
             try:
-                assert find(table, moment) == expected
+                assert find(table, moment) == expected, f"table {number}"
                 found += 1
             except InvalidUsage:
-                assert expected is None
+                assert expected is None, f"table {number}, {moment=}"
     assert found > 500
 
 

@@ -114,7 +114,7 @@ def test_only_blank_lines_are_drawn_divergences() -> None:
 
     draw()
     assert set(totals) - DRAWN == DOCUMENTED
-    assert all(RULES[code].severity == "divergence" for code in DOCUMENTED)
+    assert [code for code in DOCUMENTED if RULES[code].severity != "divergence"] == []
 
 
 @pytest.mark.slow(

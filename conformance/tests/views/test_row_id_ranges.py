@@ -93,10 +93,11 @@ def test_enablement_applies_from_its_version_on() -> None:
     protocols = [_protocol(0, 2, None), _protocol(3, 7, ["changeDataFeed"]), _protocol(9, 7, [])]
     configuration = [_property(2, "true"), _property(5, "FALSE"), _property(7, "True"), _property(8, None)]
     since = build_enablement_history(protocols, configuration, "changeDataFeed", "p")
-    found = [get_enablement_at(since, version) for version in range(10)]
-    assert [supported for supported, _ in found] == [False] * 3 + [True] * 6 + [False]
-    assert [true for _, true in found] == [False] * 2 + [True] * 3 + [False] * 2 + [True, False, False]
-    assert [get_property_at(configuration, "p", version) for version in (1, 2, 6, 8)] == [None, "true", "FALSE", None]
+    found = {version: get_enablement_at(since, version) for version in range(10)}
+    assert [version for version, (is_supported, _) in found.items() if is_supported] == [3, 4, 5, 6, 7, 8]
+    assert [version for version, (_, is_true) in found.items() if is_true] == [2, 3, 4, 7]
+    values = {version: get_property_at(configuration, "p", version) for version in (1, 2, 6, 8)}
+    assert values == {1: None, 2: "true", 6: "FALSE", 8: None}
 
 
 def test_legacy_versions_imply_features() -> None:

@@ -58,7 +58,7 @@ def assert_files_equal(run: RecordingRun, decoded: DecodedLog) -> None:
         expected_tombstones = [(*key, remove.deletion_timestamp) for key, remove in snapshot.tombstones.items()]
         if not run.facts.compares_files:  # the timestamps are kept only for comparisons
             expected_tombstones = [(*key, None) for key in snapshot.tombstones]
-        assert sort_rows(tombstones.iter_rows()) == sort_rows(expected_tombstones)
+        assert sort_rows(tombstones.iter_rows()) == sort_rows(expected_tombstones), f"{version=}"
 
 
 @example_settings(25)
@@ -262,8 +262,8 @@ def test_commits_count_the_actions_of_each_kind(files: TableFiles) -> None:
         info = next((body for _, kind, body in rows if kind == "commitInfo"), {})
         removed = sum(kind == "remove" and body["dataChange"] for _, kind, body in rows)
         protocol, metadata = snapshots[version].protocol, snapshots[version].metadata
-        assert protocol
-        assert metadata
+        assert protocol, f"{version=}"
+        assert metadata, f"{version=}"
         expected.append(
             (
                 version,

@@ -91,7 +91,7 @@ def test_action_types_differ_by_revision() -> None:
     assert get_action_types() == get_action_types(Revision.R3) == ACTION_TYPES
     for revision in OLD:
         changed = {kind for kind, form in get_action_types(revision).items() if ACTION_TYPES.get(kind) is not form}
-        assert changed == {"add", "domainMetadata", "remove", "rowIdHighWaterMark"}
+        assert changed == {"add", "domainMetadata", "remove", "rowIdHighWaterMark"}, f"{revision=}"
         assert ACTION_TYPES.keys() - get_action_types(revision).keys() == {"checkpointMetadata", "sidecar"}
 
 
@@ -106,7 +106,7 @@ def test_older_forms_are_read_from_parquet_checkpoints() -> None:
     value = {"domain": "app.x", "configuration": [("b", "2")], "removed": False}
     for revision in OLD:
         rows = read_non_file_actions(open_parquet(checkpoint("domainMetadata", maps, value)), revision)
-        assert rows.actions == build_expected_domain('{"b":"2"}')
+        assert rows.actions == build_expected_domain('{"b":"2"}'), f"{revision=}"
     assert (
         read_non_file_actions(open_parquet(checkpoint("domainMetadata", maps, value))).faults[1].kind
         == "domainMetadata"

@@ -15,11 +15,6 @@ _Item = TypeVar("_Item")
 _Rows = Iterable[Sequence[Any] | PlainRow]
 
 
-def everything(_: PlainRow) -> bool:
-    """Return true for every row."""
-    return True
-
-
 class WrittenRows(WrittenHistory):
     """Written table whose rows can be changed."""
 

@@ -27,7 +27,6 @@ from deltaspec_generators.table_files import (
 )
 
 FIELDS: tuple[tuple[str, Any], ...] = (("id", "long"), ("name", "string"))
-ALL_FEATURES = ("deletionVectors", "v2Checkpoint")
 
 
 def build_table(

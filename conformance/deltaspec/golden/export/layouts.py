@@ -7,7 +7,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.corpus import StoredCase
@@ -16,7 +16,6 @@ from deltaspec.output_files import fill_directory
 from deltaspec_generators.table_uris import TABLE_URI
 
 Layout: TypeAlias = Literal["dat", "acceptance"]
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
 @contextmanager

@@ -4,8 +4,6 @@ Materialize Partition Columns is a proposal. Readers use the values from the
 log in any case. `deltaspec.views.data.iceberg_files` finds the missing columns.
 """
 
-from typing import Literal
-
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import WRITE_PARTITION_COLUMNS, is_property_true
@@ -30,15 +28,3 @@ def find_requiring_features(protocol: Protocol, metadata: MetaData) -> list[str]
     return found + [
         name for name, key in _WHEN_ENABLED.items() if supports(protocol, name) and is_property_true(settings, key)
     ]
-
-
-def get_requirement_level(protocol: Protocol, metadata: MetaData) -> Literal["must", "should", "should not"] | None:
-    """Return the requirement level of partition columns in new data files; None if they are optional.
-
-    A property states the owner's preference. It applies only if no feature requires the columns.
-    """
-    if find_requiring_features(protocol, metadata):
-        return "must"
-    if PROPERTY not in metadata.configuration:
-        return None
-    return "should" if is_property_true(metadata.configuration, PROPERTY) else "should not"

@@ -76,15 +76,6 @@ def decode_inline(descriptor: DeletionVectorDescriptor) -> bytes:
     return padded[:size]
 
 
-def get_inline_padding(descriptor: DeletionVectorDescriptor) -> bytes:
-    """Return the 0 to 3 bytes that pad an inline vector to a multiple of four; they should be zeros (S04).
-
-    Raises:
-        DeletionVectorError: See `decode_inline`.
-    """
-    return decode_z85_text(descriptor.path_or_inline_dv)[len(decode_inline(descriptor)) :]
-
-
 def build_relative_path(descriptor: DeletionVectorDescriptor) -> str:
     """Return the path of a vector file (storage type `u`) relative to the table, not percent-encoded.
 

@@ -81,17 +81,6 @@ def format_lexeme(value: Any, kind: DataType) -> str:
     raise LexemeError(f"{get_type_name(kind)} has no order")
 
 
-def build_order_key(lexeme: str, kind: DataType) -> bytes | None:
-    """Return bytes whose unsigned order is the order of the values, equal for equal values; None for NaN.
-
-    Keys of different types are not comparable.
-
-    Raises:
-        LexemeError: The lexeme is not a value of the type, or the type has no order.
-    """
-    return compute_order_key(parse_lexeme(lexeme, kind), kind)
-
-
 def compute_order_key(value: Any, kind: DataType) -> bytes | None:
     """Return the order key of a value from `parse_lexeme`; None for NaN."""
     match value:

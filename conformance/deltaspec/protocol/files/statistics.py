@@ -14,9 +14,6 @@ from deltaspec.protocol.json_values import JsonError, Number, parse_lossless, pr
 from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Array, DataType, Map, Primitive, Struct
 
-NONSTANDARD_NULL_COUNT = "nullCounts"
-"""E09: name of `nullCount` in examples of earlier revisions."""
-
 
 class StatisticsError(ValueError):
     """Statistics that do not have the documented form."""
@@ -67,15 +64,6 @@ def count_records(file: Add | Remove) -> int | None:
         return None if file.stats is None else parse_statistics(file.stats).num_records
     except StatisticsError:
         return None
-
-
-def has_nonstandard_null_count(text: str) -> bool:
-    """Return whether statistics have the key `nullCounts`, which readers ignore."""
-    try:
-        document = parse_lossless(text).value
-    except JsonError:
-        return False
-    return isinstance(document, dict) and NONSTANDARD_NULL_COUNT in document
 
 
 def _long(value: Any) -> int | None:
@@ -151,15 +139,6 @@ def find_null_columns(statistics: Statistics, deleted_rows: int) -> list[tuple[s
         if count is not None
         and proves_null(count, statistics.num_records, deleted_rows, has_tight_bounds=statistics.has_tight_bounds)
     ]
-
-
-def is_all_null(statistics: Statistics, path: tuple[str, ...]) -> bool:
-    """Return whether the null count proves that every row of a column is null.
-
-    With wide bounds, only this count and zero carry information.
-    """
-    count = dict(iter_entries(statistics.null_count)).get(path)
-    return statistics.num_records is not None and parse_integer(count) == statistics.num_records
 
 
 class LeafColumn(msgspec.Struct, frozen=True):

@@ -259,7 +259,7 @@ def _typed_value(node: Node) -> str | None:
     while waiting:
         each = waiting.pop()
         name = each.annotation.name if each.annotation else None
-        if each.repetition == "repeated" or (each.physical is not None and not _is_shredded_scalar(each)):
+        if each.repetition == "repeated" or (each.physical is not None and not is_shredded_scalar(each)):
             return f"{each} is not a type of shredded values"
         if each.physical is not None:
             continue
@@ -305,7 +305,7 @@ _DIGITS = {"INT32": 9, "INT64": 18, "BYTE_ARRAY": 38, "FIXED_LEN_BYTE_ARRAY": 38
 _INTEGER_BITS = {"INT32": (8, 16, 32), "INT64": (64,)}
 
 
-def _is_shredded_scalar(node: Node) -> bool:
+def is_shredded_scalar(node: Node) -> bool:
     """Return whether Parquet's shredding lists the type of a column of values."""
     physical, annotation = node.physical, node.annotation
     match annotation.name if annotation else None:

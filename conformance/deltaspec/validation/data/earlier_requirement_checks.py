@@ -45,9 +45,9 @@ from deltaspec.wire.storage.interface import FileGone
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
 
-_MAX_SCHEMAS = 20
+MAX_SCHEMAS = 20
 """Maximum number of schemas of earlier versions that the rows of a file are validated against."""
-_MAX_COMPARISONS = 2_000_000
+MAX_COMPARISONS = 2_000_000
 """Maximum number of comparisons of a requirement with the versions of files."""
 _NULL_COLUMNS = frozenset({"below_container"})
 """Columns that only the rules about null read."""
@@ -123,7 +123,7 @@ class _Checker:
         by_schema: dict[int, list[RowRequirement]] = {}
         subjects = self._history.subjects
         self._comparisons += len(subjects)
-        if self._comparisons > _MAX_COMPARISONS:
+        if self._comparisons > MAX_COMPARISONS:
             self._mark_all_undecided("requirements of rows change too often to evaluate those of all versions")
             return []
         for subject in subjects:
@@ -133,9 +133,9 @@ class _Checker:
             if isinstance(subject, RowConstraint) and subject.applies_to_writes_only and found.first > version:
                 continue  # the file was written before
             by_schema.setdefault(id(found.table), []).append(found)
-        if len(by_schema) > _MAX_SCHEMAS:
-            self._mark_all_undecided(f"rows are validated against at most {_MAX_SCHEMAS} schemas of earlier versions")
-        return [self._build_group(each) for each in list(by_schema.values())[:_MAX_SCHEMAS]]
+        if len(by_schema) > MAX_SCHEMAS:
+            self._mark_all_undecided(f"rows are validated against at most {MAX_SCHEMAS} schemas of earlier versions")
+        return [self._build_group(each) for each in list(by_schema.values())[:MAX_SCHEMAS]]
 
     def _build_group(self, requirements: list[RowRequirement]) -> _Group:
         data, table = self._data, requirements[0].table or self._table

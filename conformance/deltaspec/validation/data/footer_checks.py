@@ -40,13 +40,14 @@ if TYPE_CHECKING:
     from deltaspec.views.table.table_schema import TableSchema
 
 FILES_PER_BATCH = 4096
-_AT_ONCE = 32
+FILES_AT_ONCE = 32
 """Number of files that a thread reads at a time, and for which the wait for storage is measured."""
-_SLOW_SECONDS = 0.001
+SLOW_SECONDS = 0.001
+"""Wait for storage per file from which on threads read ahead."""
 _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
 """Number of file columns that are converted to rows, or cached, at once: a file may have any number of columns."""
-_MAX_MISSING_OPENED = 100
+MAX_MISSING_OPENED = 100
 """Number of files of a bucket that are opened although the listing does not have them, to report the exact reason. The
 ledger lists fewer."""
 _LOG_COLUMNS = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
@@ -187,7 +188,7 @@ class _FooterChecker:
         """
         is_missing = pl.col("actual_size").is_null()
         marked = files.with_columns(
-            _is_late=is_missing & (self.missing + is_missing.cum_sum() > _MAX_MISSING_OPENED),
+            _is_late=is_missing & (self.missing + is_missing.cum_sum() > MAX_MISSING_OPENED),
             _is_plain=self.data.is_plainly_missing,
         )
         self.missing += files["actual_size"].null_count()
@@ -347,7 +348,7 @@ class _FooterChecker:
         if self.data.access.store.is_remote:
             chunks, threads = iter([[file] for file in keyed]), MAX_CONCURRENT_READS
         else:
-            chunks = iter([keyed[start : start + _AT_ONCE] for start in range(0, len(keyed), _AT_ONCE)])
+            chunks = iter([keyed[start : start + FILES_AT_ONCE] for start in range(0, len(keyed), FILES_AT_ONCE)])
             threads = min(8, os.cpu_count() or 1)
             yield from self._read_until_storage_is_slow(chunks)
         with ThreadPoolExecutor(threads) as pool:
@@ -355,7 +356,7 @@ class _FooterChecker:
                 yield from read
 
     def _read_until_storage_is_slow(self, chunks: Iterator[list[_File]]) -> Iterator[Read]:
-        """Yield footers until the wait for storage takes `_SLOW_SECONDS` a file.
+        """Yield footers until the wait for storage takes `SLOW_SECONDS` a file.
 
         Threads are worth their cost only then: two of them take half as long again to read footers from memory.
         """
@@ -364,7 +365,7 @@ class _FooterChecker:
             read = self._read_some(chunk)
             waited = time.perf_counter() - begin - (time.thread_time() - begin_work)
             yield from read
-            if waited > _SLOW_SECONDS * len(chunk):
+            if waited > SLOW_SECONDS * len(chunk):
                 return
 
     def _read_some(self, files: list[_File]) -> list[Read]:

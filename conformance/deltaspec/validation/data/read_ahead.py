@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
 
-_LOCAL_READERS = 4
-_REMOTE_READERS = 8
+LOCAL_READERS = 4
+"""Maximum number of threads that read local files, if there are as many cores."""
+REMOTE_READERS = 8
+"""Number of threads that read remote files."""
 
 Result = TypeVar("Result")
 
@@ -22,7 +24,7 @@ def read_ahead(
     data: DataBucket, files: Iterable[DataFile], read: Callable[[DataFile], Result]
 ) -> Iterator[tuple[DataFile, Result]]:
     """Yield every file with the result of `read`."""
-    readers = _REMOTE_READERS if data.access.store.is_remote else min(_LOCAL_READERS, os.cpu_count() or 1)
+    readers = REMOTE_READERS if data.access.store.is_remote else min(LOCAL_READERS, os.cpu_count() or 1)
     pool = ThreadPoolExecutor(readers)
     coming: deque[tuple[DataFile, Future[Result]]] = deque()
     try:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deltaspec.views.data.data_files import DataFile
     from deltaspec.views.table.table_schema import TableSchema
 
-_ROWS_AT_ONCE = 20_000
+ROWS_AT_ONCE = 20_000
 """Rows of a view that are evaluated together."""
 _VIEWS = (column_facts, row_checks)
 _VIEWS_WITH_SCHEMA = (*_VIEWS, constraint_checks, identity_values, variant_columns, variant_paths)
@@ -47,13 +47,15 @@ def check_row_values(data: DataBucket) -> None:
     data.findings.mark_files_undecided(*data.missing_files, views=_VIEWS)
     pending = _Pending(data, table)
     unread: dict[str, str] = {}
-    for number, (data_file, held) in enumerate(read_ahead(data, data.present_files, partial(_read, data, table))):
+    for number, (data_file, held) in enumerate(
+        read_ahead(data, data.present_files, partial(read_data_file, data, table))
+    ):
         data.progress("rows", number, len(data.present_files))
         if isinstance(held, DataFileRows):
             pending.add(data_file, held)
         else:
             unread[data_file.path] = held
-        if len(unread) >= _ROWS_AT_ONCE:
+        if len(unread) >= ROWS_AT_ONCE:
             data.findings.mark_files_undecided(unread, views=_VIEWS)
             unread = {}
     data.findings.mark_files_undecided(unread, views=_VIEWS)
@@ -61,7 +63,8 @@ def check_row_values(data: DataBucket) -> None:
     data.progress("rows", len(data.present_files), len(data.present_files))
 
 
-def _read(data: DataBucket, table: TableSchema, data_file: DataFile) -> DataFileRows | str:
+def read_data_file(data: DataBucket, table: TableSchema, data_file: DataFile) -> DataFileRows | str:
+    """Read the values of a file that the rules need, or return why they cannot be read."""
     size = data_file.actual_size or 0
     try:
         deleted = data.vector(data_file)
@@ -102,7 +105,7 @@ class _Pending:
             if self._data.findings.has_rules_for(view):
                 pending.append(self._build(view, data_file, held))
                 self._size += len(pending[-1].rows)
-        if self._size > _ROWS_AT_ONCE:
+        if self._size > ROWS_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
@@ -130,5 +133,5 @@ class _Pending:
         return build_row_check_rows(data_file, held, self._data.facts.state.row_requirements, self._reported_sources)
 
     def _read_again(self, view: View, data_file: DataFile) -> FileRows | str:
-        held = _read(self._data, self._table, data_file)
+        held = read_data_file(self._data, self._table, data_file)
         return held if isinstance(held, str) else self._build(view, data_file, held)

@@ -31,7 +31,7 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _HINT_BYTES = 64 << 20
-_MAX_UNREAD = 16
+MAX_UNREAD = 16
 """Checkpoints to leave out before giving up."""
 
 
@@ -137,7 +137,7 @@ def replay_table(
         reason = facts.replay_blocked_reason
         if reason is None:
             return Replayed(facts, find_live_files(intervals, plan.version), intervals, whole_log, unread)
-        if plan.base is None or len(unread) == _MAX_UNREAD or _is_commit(facts.replay_blocked_file):
+        if plan.base is None or len(unread) == MAX_UNREAD or _is_commit(facts.replay_blocked_file):
             raise TableUnreadable(f"{store.uri}: {reason}; run `deltaspec validate` to see where")
         unread[plan.base.files[0]] = reason
         listed = [entry for entry in listed if entry.name not in plan.base.files]

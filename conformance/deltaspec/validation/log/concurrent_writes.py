@@ -45,12 +45,12 @@ def load_pinned_listing(store: Store) -> list[Entry]:
     """
     listed = store.list_log()
     for _ in range(LISTINGS - 1):
-        gaps = _find_gaps(listed)
+        gaps = find_gaps(listed)
         if not gaps:
             break
         before, listed = listed, store.list_log()
         end = max(last for _, _, last in gaps) + 1
-        if _find_gaps(listed) == gaps and _list_up_to(end, before) == _list_up_to(end, listed):
+        if find_gaps(listed) == gaps and _list_up_to(end, before) == _list_up_to(end, listed):
             break
     return listed
 
@@ -61,7 +61,7 @@ def _list_up_to(version: int, listed: list[Entry]) -> set[str]:
     return {name for name, each in versions.items() if each <= version}
 
 
-def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
+def find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
     """Return what a listing misses although it has what is written later: kind of file, first and last version.
 
     What a clean-up deletes last counts as well: during the clean-up it is listed without what was deleted first.

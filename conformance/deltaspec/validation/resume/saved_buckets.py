@@ -27,7 +27,7 @@ from deltaspec.validation.resume.resume_folder import ResumeFolder
 from deltaspec.validation.stored_rows import LZ4, LeftOut, leave_out_columns, read_rows, write_rows
 
 T = TypeVar("T")
-_ROWS_AT_ONCE = 500_000
+ROWS_AT_ONCE = 500_000
 """Rows of a tag that are collected before they are written."""
 
 
@@ -165,7 +165,7 @@ class _RowFile:
             return
         self._collected[tag].append((rows, normalize_path_keys(rows["path_key"]) if keys is None else keys))
         self._row_counts[tag] += len(rows)
-        if self._row_counts[tag] > _ROWS_AT_ONCE:
+        if self._row_counts[tag] > ROWS_AT_ONCE:
             self._write(tag)
 
     def report_progress(self, phase: str, done: int, total: int | None) -> None:

@@ -51,7 +51,7 @@ _PORTION_BYTES = 64 << 20
 _OPEN_COST_BYTES = 1 << 20
 """Cost of opening a file, in bytes."""
 _EXPRESSIONS_AT_ONCE = 50
-_MAX_EXPRESSIONS = 500
+MAX_EXPRESSIONS = 500
 """Maximum number of expressions per table, because each may need several jobs."""
 _BYTES_AT_ONCE = 8 << 30
 """Size of a batch of files, whose columns executors keep in memory while the batch is evaluated."""
@@ -88,7 +88,7 @@ def check_constraints_on_spark(
     context = ConstraintContext(access, table, tuple(recorder.supported), zone)
     with isolated_session(spark, SETTINGS | ({"spark.sql.session.timeZone": zone} if zone else {})) as isolated:
         plans = ExpressionPlanner(isolated, context)
-        evaluator = _ConstraintEvaluator(isolated or spark, findings, recorder, context, plans)
+        evaluator = ConstraintEvaluator(isolated or spark, findings, recorder, context, plans)
         for batch in _iter_batches(files):
             evaluator.check(batch)
 
@@ -124,7 +124,9 @@ class _EvaluationFailed(Exception):
     """Spark failed on an expression. The message is for the ledger."""
 
 
-class _ConstraintEvaluator:
+class ConstraintEvaluator:
+    """Evaluation of the constraints that the embedded backend left undecided."""
+
     def __init__(
         self,
         spark: SparkSession,
@@ -153,7 +155,7 @@ class _ConstraintEvaluator:
         held = self.evaluate_without_spark(files)
         answers = (each for each in held.values() if not isinstance(each, str))
         open_ones = {place for found in answers for place, each in enumerate(found) if each.undecided is not None}
-        some = sorted(open_ones)[:_MAX_EXPRESSIONS]
+        some = sorted(open_ones)[:MAX_EXPRESSIONS]
         self.plans.prepare(some)
         for_spark = frozenset(some)
         decided: dict[_Key, ConstraintResult] = {}
@@ -170,7 +172,7 @@ class _ConstraintEvaluator:
                 plan = (
                     self.plans.get_plan(place)
                     if place in for_spark
-                    else f"Spark evaluates at most {_MAX_EXPRESSIONS} expressions"
+                    else f"Spark evaluates at most {MAX_EXPRESSIONS} expressions"
                 )
                 if isinstance(plan, str):
                     self.recorder.mark_undecided(

@@ -130,7 +130,7 @@ class SparkLog:
         self._access = access
         self._executor_context = replace(context, store=access.executor_store)
         self._sources = Sources(jobs, access)
-        self._raw: DataFrame | None = None
+        self.raw: DataFrame | None = None
         """What was read of the log, until its file actions are checked."""
         self._units = _list_units(context.plan)
         self._numbers = {unit.file: unit.number for unit in self._units}
@@ -153,8 +153,8 @@ class SparkLog:
             self._read_table_actions()
             yield
         finally:
-            if self._raw is not None:
-                self.buckets.release(self._raw)
+            if self.raw is not None:
+                self.buckets.release(self.raw)
 
     @contextmanager
     def open_range(self, part: Plan) -> Iterator[SparkLog]:
@@ -174,7 +174,7 @@ class SparkLog:
         """Read every file of the log that has actions. File actions stay on executors."""
         request = self._sources.request(self._units, self.context.plan.sizes)
         task = ReadTask(self._executor_context, self.findings.copy_without_findings(), request.reader)
-        frame = self._raw = self.jobs.run(sort_payloads(request.frame, "tag", "bucket"), task)
+        frame = self.raw = self.jobs.run(sort_payloads(request.frame, "tag", "bucket"), task)
         results: dict[int, Any] = dict(request.faults)
 
         def take(row: Payload) -> None:
@@ -237,8 +237,8 @@ class SparkLog:
         Returns:
             The files whose actions did not all arrive: Spark may repeat a task after its files were deleted.
         """
-        assert self._raw is not None
-        rows = self._raw.filter(self._raw["tag"] == RAW)
+        assert self.raw is not None
+        rows = self.raw.filter(self.raw["tag"] == RAW)
         request = self._sources.request(self._parts, self.context.plan.sizes)
         task = FactsTask(
             self._executor_context,
@@ -268,7 +268,7 @@ class SparkLog:
                 read.misplaced_files = (read.misplaced_files or 0) + misplaced
         for read in self.parsed_checkpoints.values():
             mark_checkpoint_undecided(self.findings, read)
-        self.buckets.release(self._raw)
+        self.buckets.release(self.raw)
         return [self._units[number].file for number in self._file_sources if tag_of_actions(number) in lost]
 
 

@@ -152,7 +152,7 @@ class Jobs:
         Raises:
             SparkFailed: a job failed.
         """
-        if partitions > _COLLECTED:
+        if partitions > MAX_COLLECTED_PARTITIONS:
             self.run_jobs(frame.count)
 
     def rows(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
@@ -161,7 +161,7 @@ class Jobs:
         Raises:
             SparkFailed: a job failed.
         """
-        if partitions <= _COLLECTED:
+        if partitions <= MAX_COLLECTED_PARTITIONS:
             found: Iterable[Row] = self.run_jobs(frame.collect)
         else:
             found = self.run_jobs(lambda: frame.toLocalIterator(prefetchPartitions=True))
@@ -187,7 +187,7 @@ def _persist(frame: DataFrame) -> DataFrame:
     return frame.persist(StorageLevel.DISK_ONLY)
 
 
-_COLLECTED = 64
+MAX_COLLECTED_PARTITIONS = 64
 """Number of partitions up to which all rows are collected at once, which is faster than one job per partition."""
 
 

@@ -6,7 +6,7 @@ Works on Spark Connect as well. Files that Spark hides or that do not fit into a
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -58,7 +58,7 @@ def fetch(spark: "SparkSession", uri: str, wanted: Mapping[str, int], limit: int
     """Plan to read log files as bytes. Run the job with the settings of `list_settings`.
 
     No other file is read. A file that is missing or unreadable when the job runs has no row. If HDFS denies access or
-    has lost a block, the whole job fails; `find_failed_file` returns the file.
+    has lost a block, the whole job fails.
 
     Args:
         spark: a classic or Connect session.
@@ -152,16 +152,6 @@ def find_missing_reason(spark: "SparkSession", uri: str, name: str) -> StorageEr
             else StorageError(f"{LOG_DIRECTORY}/{name}: is listed but cannot be opened")
         )
     return StorageError(f"{LOG_DIRECTORY}/{name}: Spark returned no content, but did so in a second job")
-
-
-def find_failed_file(fault: BaseException, names: Collection[str]) -> str | None:
-    """Return which of the names Spark was reading when a job failed, or None. A job without that file may succeed."""
-    for quoted in re.findall(r"error while reading file (\S+)", str(fault)):
-        path = unquote(quoted.removesuffix("."))
-        for name in names:
-            if path.endswith(f"/{LOG_DIRECTORY}/{name}"):
-                return name
-    return None
 
 
 def list_settings(spark: "SparkSession") -> dict[str, str]:

@@ -18,7 +18,7 @@ FAILED = "failed"
 """Tag of a row with the traceback of a task that failed because of a defect in the kit."""
 FRAME_ROWS = 50_000
 """Maximum number of frame rows per payload."""
-_BATCH_BYTES = 16 << 20
+BATCH_BYTES = 16 << 20
 """Bytes of payloads after which a batch is handed to Spark."""
 
 
@@ -59,13 +59,13 @@ def payload_to_value(payload: bytes) -> Any:
 
 
 def payloads_to_batches(rows: Iterable[Payload]) -> Iterator[pa.RecordBatch]:
-    """Group payloads into Arrow batches for Spark; a batch ends once it exceeds `_BATCH_BYTES`."""
+    """Group payloads into Arrow batches for Spark; a batch ends once it exceeds `BATCH_BYTES`."""
     pending: list[Payload] = []
     size = 0
     for row in rows:
         pending.append(row)
         size += len(row.payload)
-        if size > _BATCH_BYTES:
+        if size > BATCH_BYTES:
             yield _batch(pending)
             pending, size = [], 0
     if pending:

@@ -58,7 +58,7 @@ class SavedJobs:
         self._mine = f"run-{uuid4().hex}"
         self._steps = self._attempts = 0
         self._done: dict[str, dict[str, Any]] = {}
-        keys = self._read(f"{self._place}/{_KEY}")
+        keys = self.read_payloads(f"{self._place}/{_KEY}")
         self.key = keys[0].payload if keys else None
         """Key of the run that saved the state; None if there is no state."""
 
@@ -87,7 +87,7 @@ class SavedJobs:
         if self.key is None:
             self._write(self._jobs.frame([Payload(_KEY, 0, to_bytes(key))], 1), _KEY)
         else:
-            for row in self._read(f"{self._place}/run-*/*/{_DONE}"):
+            for row in self.read_payloads(f"{self._place}/run-*/*/{_DONE}"):
                 self._done.setdefault(row.tag, msgspec.json.decode(row.payload))
 
     def run_or_load(self, compute: Callable[[], DataFrame]) -> DataFrame:
@@ -159,7 +159,7 @@ class SavedJobs:
             self._write(self._jobs.frame(rows, len(rows)), f"{self._mine}/{_PROBE}")
         except DeltaspecError as fault:
             raise InvalidUsage(f"{self._shown}: the state cannot be written: {fault}") from fault
-        if len(self._read(f"{self._place}/{self._mine}/{_PROBE}")) < len(rows):
+        if len(self.read_payloads(f"{self._place}/{self._mine}/{_PROBE}")) < len(rows):
             raise InvalidUsage(
                 f"{self._shown}: executors do not share this directory; name one that all of them can write to"
             )
@@ -167,7 +167,7 @@ class SavedJobs:
     def _frame(self, uri: str) -> DataFrame:
         return self._jobs.session.read.schema(SCHEMA).parquet(uri)
 
-    def _read(self, uri: str) -> list[Payload]:
+    def read_payloads(self, uri: str) -> list[Payload]:
         """Read a few rows; none if there is nothing at the URI."""
         from pyspark.errors import AnalysisException
 

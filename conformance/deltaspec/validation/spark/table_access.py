@@ -69,7 +69,7 @@ def find_table_access(jobs: Jobs, uri: str, settings: StorageSettings = ENVIRONM
         listing = load_pinned_listing(store)
     except DeltaspecError as fault:
         return _access_through_spark(jobs, uri, settings, fault)
-    executors_blocked_reason = _probe_executors(jobs, store, listing)
+    executors_blocked_reason = probe_executors(jobs, store, listing)
     executor_store = store if executors_blocked_reason is None else _build_empty_store(store)
     return TableAccess(uri, store, listing, executor_store, executors_blocked_reason)
 
@@ -77,7 +77,7 @@ def find_table_access(jobs: Jobs, uri: str, settings: StorageSettings = ENVIRONM
 def _access_through_spark(jobs: Jobs, uri: str, settings: StorageSettings, fault: DeltaspecError) -> TableAccess:
     """Access the table through Spark, if the storage clients of the kit cannot read it."""
     executors_blocked_reason = f"the storage clients of deltaspec cannot read it: {fault}"
-    _probe_executors(jobs, None, [])
+    probe_executors(jobs, None, [])
     try:
         store = driver_store(jobs.session, uri, settings)
     except TableUnreadable as other:
@@ -122,7 +122,7 @@ def _build_empty_store(store: Store) -> InMemoryStore:
     return InMemoryStore(store.uri, {}, root=store.root)
 
 
-def _probe_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> str | None:
+def probe_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> str | None:
     """Return why an executor cannot read the table; None if all can.
 
     Raises:

@@ -78,12 +78,12 @@ def build_schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
         "shredding_supported": table.supports("variantShredding"),
         "void_storage_supported": table.supports("materializedVoidType"),
     }
-    widening = _WideningFacts(table)
+    widening = WideningFacts(table)
     rows = [
         {**common, **_row(column), **widening.of(column), "has_logical_name": _has_logical_name(column, table)}
         for column in match_columns(data_schema, root, table.mapping)
     ]
-    for column in _stored_partition_columns(root, table):
+    for column in list_stored_partition_columns(root, table):
         row = {**common, **_row(column), **widening.of(column)}
         rows.append({**row, "role": PARTITION_COLUMN, "column_mapping_mode": None, "physical_name": None})
     for role, column in _special_columns(root, table):
@@ -149,7 +149,7 @@ def _has_logical_name(column: StoredColumn, table: TableSchema) -> bool | None:
     return None if table.names_in_files is None else node.name not in table.names_in_files
 
 
-class _WideningFacts:
+class WideningFacts:
     """Columns about narrower types, for the schema of a table."""
 
     def __init__(self, table: TableSchema) -> None:
@@ -169,7 +169,7 @@ class _WideningFacts:
         }
 
 
-def _stored_partition_columns(root: Node, table: TableSchema) -> list[StoredColumn]:
+def list_stored_partition_columns(root: Node, table: TableSchema) -> list[StoredColumn]:
     """Return the partition columns that the file stores under their physical names, by their logical ones."""
     names = {child.name for child in root.children}
     found = []

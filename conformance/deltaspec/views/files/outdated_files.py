@@ -45,7 +45,7 @@ OutdatedFiles = dict[tuple[int, str], tuple[int, str, str | None]]
 """Version and kind of contradiction to the number of files, the first path and its subject. The kinds are the names of
 the counts of the view."""
 
-_MAX_COMPARISONS = 3_000_000
+MAX_COMPARISONS = 3_000_000
 """New and former partition columns times distinct partitions."""
 
 
@@ -95,11 +95,11 @@ def find_outdated_files(
     texts = adds["partition_text"].drop_nulls().unique().to_list() if partitioning else []
     columns = sum(len(each.new_partition_columns) + len(each.former_partition_columns) for each in partitioning)
     comparisons = len(texts) * columns
-    if comparisons <= _MAX_COMPARISONS:
+    if comparisons <= MAX_COMPARISONS:
         for kind, steps in _find_partition_faults(texts, partitioning).items():
             files[kind] = _join_first_change(adds, steps, by=["partition_text"])
     found = {key: count for kind, rows in files.items() for key, count in _count(rows, kind).items()}
-    return found, comparisons > _MAX_COMPARISONS
+    return found, comparisons > MAX_COMPARISONS
 
 
 def _date_back(files: pl.DataFrame, is_of_base: pl.Expr) -> pl.DataFrame:

@@ -12,9 +12,9 @@ from typing import Annotated, NamedTuple
 import msgspec
 import polars as pl
 
-_AT_ONCE = 1 << 15
+ROWS_AT_ONCE = 1 << 15
 """Rows that are read together, as many as a checkpoint batch has. A commit may have any number."""
-_MOST_END_BYTES = 4 << 20
+MOST_END_BYTES = 4 << 20
 """Bytes of different null counts above which strings are decoded one by one: reading them takes much more memory."""
 _LONG = 256
 """Bytes of null counts of which few are kept: those of a thousand columns take 100 kB."""
@@ -74,9 +74,9 @@ def read_plain_statistics(texts: pl.Series, deleted_rows: pl.Series) -> tuple[pl
         Strings that are not plain must be decoded, and null counts above 0 of files with a deletion vector, with wide
         bounds, or above `numRecords`.
     """
-    starts = range(0, max(len(texts), 1), _AT_ONCE)
+    starts = range(0, max(len(texts), 1), ROWS_AT_ONCE)
     found = pl.concat(
-        [_read_rows(texts.slice(start, _AT_ONCE), deleted_rows.slice(start, _AT_ONCE)) for start in starts]
+        [_read_rows(texts.slice(start, ROWS_AT_ONCE), deleted_rows.slice(start, ROWS_AT_ONCE)) for start in starts]
     )
     return found["records"], found["null_columns"]
 
@@ -93,7 +93,7 @@ def _read_rows(texts: pl.Series, deleted_rows: pl.Series) -> pl.DataFrame:
     )
     ends = rows.get_column("end")
     distinct = ends.unique().drop_nulls()
-    if distinct.str.len_bytes().cast(pl.Int64).sum() > _MOST_END_BYTES:
+    if distinct.str.len_bytes().cast(pl.Int64).sum() > MOST_END_BYTES:
         return pl.DataFrame(schema={"records": pl.Int64, "null_columns": pl.String}).clear(len(rows))
     indices = ends.cast(pl.Enum(distinct)).to_physical()
     rows = rows.hstack(_read_ends(distinct).select(pl.all().gather(indices))).with_columns(records=_read_records())

@@ -268,7 +268,7 @@ def _find_conflicts(assigned: pl.DataFrame, judged_version: int | None) -> list[
     live_ranges = _find_live_ranges(assigned, {each["path_key"] for pair in pairs for each in pair})
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for one, two in pairs:
-        row = _build_conflict(one, two, live_ranges, judged_version)
+        row = build_conflict(one, two, live_ranges, judged_version)
         seen = found.setdefault((row["path"], row["version"]), row)
         seen["other_is_live"] |= row["other_is_live"]
         seen["both_are_live"] |= row["both_are_live"]
@@ -287,7 +287,7 @@ def _find_live_ranges(assigned: pl.DataFrame, paths: set[str]) -> _LiveRanges:
     return found
 
 
-def _build_conflict(
+def build_conflict(
     one: dict[str, Any], two: dict[str, Any], live_ranges: _LiveRanges, judged_version: int | None
 ) -> dict[str, Any]:
     """Build the conflict row of two files with overlapping ids."""

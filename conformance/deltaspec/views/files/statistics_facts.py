@@ -18,7 +18,7 @@ from deltaspec.views.files.plain_statistics import encode_paths, find_plain_coun
 from deltaspec.views.files.repeated_keys import find_repeated_keys
 from deltaspec.wire import arrow_compute as pc
 
-_FEWEST_PLAIN = 2_000
+FEWEST_PLAIN = 2_000
 """Rows from which on it is faster to read plain strings in columns than to decode each string."""
 _LONG_TEXTS = 1_000
 """Mean length from which on plain strings are decoded, too: of many columns, reading them takes much memory."""
@@ -63,7 +63,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
     """
     texts = pc.to_series(stats)
     length, is_known = len(texts), texts.is_not_null()
-    if length < _FEWEST_PLAIN or _compute_mean_length(texts) > _LONG_TEXTS:
+    if length < FEWEST_PLAIN or _compute_mean_length(texts) > _LONG_TEXTS:
         records, null_columns = _create_nulls(pl.Int64, length), _create_nulls(pl.String, length)
     else:
         records, null_columns = read_plain_statistics(texts, deleted_rows)

@@ -44,20 +44,6 @@ def find_logically_named_columns(columns: Iterable[Path], schema: Struct, mappin
     return [each for each in _not_among(columns, schema, mapping) if each not in logical]
 
 
-def find_field(column: Path, schema: Struct, mapping: str | None) -> tuple[Path, Field] | None:
-    """Return the field of a clustering column with its physical path as the schema spells it, or None.
-
-    A string may be the path joined by dots (E15). Without column mapping, column names are case-insensitive; an exact
-    match takes precedence.
-
-    Args:
-        column: Path from `read_clustering_columns`.
-        schema: Schema of the table.
-        mapping: Column mapping mode; if set, fields are identified by physical path.
-    """
-    return _finder(schema, mapping)(column)
-
-
 def _finder(schema: Struct, mapping: str | None) -> Callable[[Path], tuple[Path, Field] | None]:
     """Build a `find_field` function for many columns of one schema."""
     found: dict[tuple[str, Path], tuple[Path, Field]] = {}

@@ -85,18 +85,25 @@ class ColumnHistory(msgspec.Struct):
     _identities_since: list[tuple[int, list[_IdentityColumn] | None]] = msgspec.field(default_factory=list)
     """Versions at which the identity columns may have changed, with the columns; None if unknown."""
     _metadata: MetaData | None = None
-    _known: KnownColumns | None = None
+    known_columns: KnownColumns | None = None
+    """Columns of the last applied version; None if they are unknown."""
     _identities: list[_IdentityColumn] = msgspec.field(default_factory=list)
     _is_supported: bool = False
     """Whether the table supports identity columns."""
     _schema: Struct | None = None
-    """The last schema, whose columns `_known` includes."""
+    """The last schema, whose columns `known_columns` includes."""
     _is_complete: bool = False
     """Whether the validated history starts with the first version of the table and is fully known."""
 
     def forget(self) -> None:
         """Record that a version could not be read: the next version is not compared."""
-        self.changes, self._metadata, self._known, self._identities, self._is_complete = {}, None, None, [], False
+        self.changes, self._metadata, self.known_columns, self._identities, self._is_complete = (
+            {},
+            None,
+            None,
+            [],
+            False,
+        )
 
     def has_applied(self, metadata: MetaData | None) -> bool:
         """Return whether the last applied version had this metadata, and was known."""
@@ -140,12 +147,14 @@ class ColumnHistory(msgspec.Struct):
             self.changes = self._compare(identities)
             if not isinstance(operation, str):  # it may be a restore, which may move the mark back
                 self.changes["identity_marks_moved_back"] = None
-            if self._known and DEFAULTS in supported and (self._is_complete or isinstance(operation, str)):
-                new = find_illegal_defaults(self._known, schema, mapping)
+            if self.known_columns and DEFAULTS in supported and (self._is_complete or isinstance(operation, str)):
+                new = find_illegal_defaults(self.known_columns, schema, mapping)
                 self.changes["new_columns_with_default"] = [".".join(path) for path in new]
-        appended = find_appended_columns(self._schema, schema) if mapping is None and self._known is not None else None
+        appended = (
+            find_appended_columns(self._schema, schema) if mapping is None and self.known_columns is not None else None
+        )
         new_columns = collect_columns(schema if appended is None else appended, mapping)
-        self._known, self._schema = merge_columns(self._known, new_columns), schema
+        self.known_columns, self._schema = merge_columns(self.known_columns, new_columns), schema
         self._identities = identities
         self._identities_since.append((version, identities))
 

@@ -65,7 +65,8 @@ class RequirementHistory:
         """Whether the checkpoint that the history begins with, if any, has the statistics of its files."""
         self._before: FileRequirements | None = None
         self._is_first = True
-        self._columns: _Columns = {}
+        self.columns: _Columns = {}
+        """Stored columns of the last applied version by physical path."""
         self._is_mapped = False
         self._schema: Struct | None = None
         """The schema whose columns are known; None if it is unknown."""
@@ -76,7 +77,7 @@ class RequirementHistory:
     def forget(self) -> None:
         """Record that protocol or metadata are unknown."""
         self._before = None
-        self._columns, self._schema = {}, None
+        self.columns, self._schema = {}, None
 
     def apply(
         self,
@@ -134,7 +135,7 @@ class RequirementHistory:
         Only turning the mapping on or off is compared: while it is on, a column is identified by its id. Partition
         columns are not stored in files, and void columns have no values.
         """
-        before, was_mapped = self._columns, self._is_mapped
+        before, was_mapped = self.columns, self._is_mapped
         partition_columns = after.partition_columns or {}
         layout = (mapping, partition_columns)
         appended = None if schema is None or layout != self._layout else find_appended_columns(self._schema, schema)
@@ -144,18 +145,18 @@ class RequirementHistory:
                 if physical[0] not in partition_columns:
                     before[path] = physical, before.get(path, ((), version))[1]
             return None, 0
-        self._columns, self._is_mapped = {}, mapping is not None
+        self.columns, self._is_mapped = {}, mapping is not None
         if schema is None:
             return None, 0
         for path, physical in chain.from_iterable(self._stored.collect(schema, mapping)):
             if physical[0] not in partition_columns:
-                self._columns[path] = physical, before.get(path, ((), version))[1]
+                self.columns[path] = physical, before.get(path, ((), version))[1]
         if was_mapped == self._is_mapped:
             return None, 0
         renamed = [
             (since, ".".join(path))
             for path, (physical, since) in before.items()
-            if path in self._columns and self._columns[path][0] != physical
+            if path in self.columns and self.columns[path][0] != physical
         ]
         since, name = min(renamed, default=(0, None))
         return name, since

@@ -53,14 +53,6 @@ def find_removals_judged_elsewhere(
     return sorted(name for name in gone if strip_preview_suffix(name) in removable or name in missing)
 
 
-def is_illegal_downgrade(before: Protocol | None, after: Protocol) -> bool:
-    """Return whether a version decreased, which removes the features that the higher one implied (E41)."""
-    if before is None:
-        return False
-    lower_reader = after.min_reader_version < before.min_reader_version
-    return lower_reader or after.min_writer_version < before.min_writer_version
-
-
 def find_omitted_features(
     before: Protocol | None, after: Protocol, used: Collection[str], revision: Revision = Revision.CURRENT
 ) -> list[str]:

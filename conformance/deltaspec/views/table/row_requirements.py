@@ -72,7 +72,8 @@ class RequirementPeriods(Generic[S]):
         self.has_ended = False
         """Whether a requirement of an earlier version no longer applies."""
         self._periods: dict[S, list[RequirementPeriod[S]]] = {}
-        self._current: dict[S, None] = {}
+        self.current: dict[S, None] = {}
+        """Requirements of the last applied version, in order."""
         self._table: TableSchema | None = None
 
     @property
@@ -92,7 +93,7 @@ class RequirementPeriods(Generic[S]):
 
     def is_current(self, subject: S) -> bool:
         """Return whether a requirement applies at the validated version."""
-        return subject in self._current
+        return subject in self.current
 
     def find_first(self, subject: S, version: int, until: int | None) -> RequirementPeriod[S] | None:
         """Return the first period of a requirement that overlaps the versions of a file, until its end exclusively."""
@@ -110,7 +111,7 @@ class RequirementPeriods(Generic[S]):
 
     def forget(self, last_known_version: int | None) -> None:
         """Record that the requirements of the versions from the last known one on are unknown."""
-        self._end(tuple(self._current), last_known_version or 0)
+        self._end(tuple(self.current), last_known_version or 0)
         self._table = None
 
     def begin(
@@ -125,9 +126,9 @@ class RequirementPeriods(Generic[S]):
             is_first: whether the table begins with this version.
         """
         subjects = dict.fromkeys(subjects)
-        self._end([each for each in self._current if each not in subjects], location["version"])
+        self._end([each for each in self.current if each not in subjects], location["version"])
         for each in subjects:
-            if each not in self._current:
+            if each not in self.current:
                 new = RequirementPeriod(
                     each,
                     location["version"],
@@ -137,13 +138,13 @@ class RequirementPeriods(Generic[S]):
                     is_first,
                 )
                 self._periods.setdefault(each, []).append(new)
-        self._current, self._table = subjects, table
+        self.current, self._table = subjects, table
 
     def _end(self, subjects: Collection[S], version: int) -> None:
         for each in subjects:
             periods = self._periods[each]
             periods[-1] = replace(periods[-1], until=version, table=self._table)
-            del self._current[each]
+            del self.current[each]
             self.has_ended = True
 
 

@@ -152,7 +152,7 @@ class TableState(ReplayedState):
         self._preceding_version: int | None = None
         self._parts: dict[str, tuple[Any, ...]] = {}
         """Parts of the state that each view was last built from."""
-        self._first_commit: int | None = None
+        self.first_commit: int | None = None
         """First commit of the validated history."""
         self._context: FileContext | None = None
         self._schema_of_proposals: Struct | None = None
@@ -172,7 +172,7 @@ class TableState(ReplayedState):
 
         The actions of a commit have no order: all are applied before the state of the version is evaluated.
         """
-        if self._has_only_commit_info(actions):  # most commits change nothing else than files
+        if self.has_only_commit_info(actions):  # most commits change nothing else than files
             self.columns.changes, self._removed_domains = {}, frozenset()
             self._preceding_version = version
             return
@@ -200,16 +200,16 @@ class TableState(ReplayedState):
         self.columns.apply((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
         self._preceding_version = version
 
-    def _has_only_commit_info(self, actions: list[tuple[int, WireStruct]]) -> bool:
+    def has_only_commit_info(self, actions: list[tuple[int, WireStruct]]) -> bool:
         """Return whether actions leave the known state of an earlier commit or checkpoint as it is."""
-        is_known = self._first_commit is not None and self.columns.has_applied(self.metadata)
+        is_known = self.first_commit is not None and self.columns.has_applied(self.metadata)
         return is_known and all(type(action) is CommitInfo for _, action in actions)
 
     def _begin_change(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> _Change:
         domains = [action for _, action in actions if isinstance(action, DomainMetadata)]
         self._removed_domains = frozenset(action.domain for action in domains if action.removed)
-        if self._first_commit is None and ".checkpoint." not in file:
-            self._first_commit = version
+        if self.first_commit is None and ".checkpoint." not in file:
+            self.first_commit = version
         lines: dict[type[WireStruct], int] = {
             type(each): line for line, each in actions if not isinstance(each, DomainMetadata) or _is_clustering(each)
         }
@@ -392,10 +392,10 @@ class TableState(ReplayedState):
     ) -> int | None:
         """Return the version before which checkpoints are protected, if that ends although earlier commits exist."""
         dropped = get_listed_features(before) - get_listed_features(after) if before is not None else set()
-        if CHECKPOINT_PROTECTION not in dropped or metadata is None or self._first_commit is None:
+        if CHECKPOINT_PROTECTION not in dropped or metadata is None or self.first_commit is None:
             return None
         protected = table_properties.get_integer_property(metadata.configuration, property_names.CHECKPOINT_PROTECTION)
-        return protected if protected is not None and self._first_commit < protected else None
+        return protected if protected is not None and self.first_commit < protected else None
 
     def _evaluate_metadata(self, change: _Change, introduced: frozenset[FeatureUse]) -> None:
         """Evaluate schema and properties, also against the protocol."""

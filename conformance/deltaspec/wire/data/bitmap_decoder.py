@@ -17,7 +17,7 @@ from deltaspec.protocol.files.deletion_vectors import decode_bitmap as check_bit
 from deltaspec.wire.data.z85_words import DIGITS, GROUP, NO_DIGIT, decode_words
 
 MAX_BITMAP_BYTES = 256 << 20
-_JOINED_BYTES = 1 << 20
+JOINED_BYTES = 1 << 20
 """Length of the texts that are decoded in one call."""
 
 
@@ -31,7 +31,7 @@ def decode_inline_texts(texts: Iterable[str]) -> Iterator[bytes | None]:
     for text in texts:
         batch.append(text.encode("utf-8", "surrogatepass"))
         size += len(batch[-1])
-        if size > _JOINED_BYTES:
+        if size > JOINED_BYTES:
             yield from _decode_joined(batch[:-1])
             yield None
             batch, size = [], 0

@@ -18,7 +18,7 @@ from deltaspec.wire.data.bitmap_decoder import MAX_BITMAP_BYTES, decode_bitmap
 from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec.wire.storage.interface import FileTooLarge
 
-_SMALL_FILE_BYTES = 4 << 20
+SMALL_FILE_BYTES = 4 << 20
 """Files up to this size are read once for all vectors; larger files are read entry by entry."""
 _MAX_CACHED_FILES = 8
 
@@ -79,7 +79,7 @@ class DeletionVectorReader:
                 self._files.move_to_end(key)
                 return self._files[key]
         try:
-            data: bytes | None = self._access.read(key, _SMALL_FILE_BYTES)
+            data: bytes | None = self._access.read(key, SMALL_FILE_BYTES)
         except FileTooLarge:
             data = None
         with self._lock:

@@ -9,7 +9,7 @@ from deltaspec.protocol.features.identity_columns import Identity, is_in_sequenc
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import RowBatches
 
-_MAX_BLOCKS = 1 << 20
+MAX_BLOCKS = 1 << 20
 """Limit of blocks of 65,536 consecutive numbers; a bitmap takes some 100 bytes for a sparse block."""
 _SAFE = 2**62
 """Differences of two smaller numbers fit into 64 bits."""
@@ -82,7 +82,7 @@ class IdentityValues(msgspec.Struct):
 
 def check_bitmap_size(blocks: BitMap64) -> None:
     """Raise `UnreadableRows` if numbers are so far apart that a set of them takes too much memory."""
-    if len(blocks) > _MAX_BLOCKS:
+    if len(blocks) > MAX_BLOCKS:
         raise UnreadableRows("values of an identity column are too far apart to be compared")
 
 

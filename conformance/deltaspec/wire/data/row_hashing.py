@@ -67,7 +67,7 @@ def hash_rows(columns: Sequence[tuple[FileColumn, pa.Array | None]], rows: int, 
     """
     total = pl.Series([constant]).hash(1).new_from_index(0, rows)
     for number, (column, array) in enumerate(columns):
-        hashes = _hash_nulls(rows) if array is None else _hash(column, array)
+        hashes = hash_nulls(rows) if array is None else _hash(column, array)
         total = total + hashes * _compute_factor(number)
     return total.hash(2)
 
@@ -77,7 +77,8 @@ def sum_hashes(hashes: pl.Series) -> int:
     return int(hashes.sum()) % HASH_MODULUS
 
 
-def _hash_nulls(rows: int) -> pl.Series:
+def hash_nulls(rows: int) -> pl.Series:
+    """Return the hash of null for a number of rows."""
     return _repeat(_NULL, rows)
 
 
@@ -92,9 +93,9 @@ def _compute_factor(number: int) -> int:
 def _hash(column: FileColumn, array: pa.Array) -> pl.Series:
     match column.kind:
         case _ if pa.types.is_null(array.type) or column.kind == Primitive("void"):
-            return _hash_nulls(len(array))
+            return hash_nulls(len(array))
         case Primitive("variant"):
-            found = _hash_variants(column, array)
+            found = hash_variants(column, array)
         case Struct():
             found = _hash_struct(column, array)
         case Array():
@@ -102,11 +103,11 @@ def _hash(column: FileColumn, array: pa.Array) -> pl.Series:
         case Map():
             found = _hash_map(column, array)
         case _:
-            found = _hash_leaf(column.kind, array)
+            found = hash_leaf(column.kind, array)
     if array.null_count == 0:
         return found
     valid = _to_series(array.is_valid())
-    return found.zip_with(valid, _hash_nulls(len(array)))
+    return found.zip_with(valid, hash_nulls(len(array)))
 
 
 def _hash_struct(column: FileColumn, array: pa.Array) -> pl.Series:
@@ -141,7 +142,7 @@ def _hash_map(column: FileColumn, array: pa.Array) -> pl.Series:
     return _sum_parts(entries.hash(4), lengths.cum_sum(), lengths)
 
 
-def _hash_variants(column: FileColumn, array: pa.Array) -> pl.Series:
+def hash_variants(column: FileColumn, array: pa.Array) -> pl.Series:
     """Return hashes of the values, whatever their encoding; those of nulls are arbitrary."""
     decoder = VariantDecoder()
     hashes = []
@@ -160,7 +161,8 @@ def _sum_parts(parts: pl.Series, ends: pl.Series, lengths: pl.Series) -> pl.Seri
     return (running.gather(ends) - running.gather(ends - lengths) + lengths * _ODD_FACTOR).hash(5)
 
 
-def _hash_leaf(kind: DataType, array: pa.Array) -> pl.Series:
+def hash_leaf(kind: DataType, array: pa.Array) -> pl.Series:
+    """Hash the values of a leaf column, one hash for each row."""
     try:
         values = _normalize(kind, array)
     except pa.ArrowException as fault:

@@ -35,7 +35,8 @@ WIDE_BATCH_ROWS = 1 << 13
 """Batch size for columns whose values have no fixed width, unless page headers show how long they may be."""
 _MIN_BATCH_ROWS = 1
 _BATCH_BYTES = 32 << 20
-_LARGE_BATCH_BYTES = 128 << 20
+LARGE_BATCH_BYTES = 128 << 20
+"""Size of a batch above which its rows are read again in smaller batches."""
 _MAX_GROUP_COLUMNS = 32
 
 
@@ -101,10 +102,10 @@ def read_rows(
         if column.place is None and column.path[0] not in partitions:
             found.leaves += ColumnAggregate(column).leaves(found.rows, found.valid_rows)
     for group in _group_columns([column for column in columns if column.place is not None]):
-        _GroupReader(opened, group, deleted).read(known_values, found)
+        GroupReader(opened, group, deleted).read(known_values, found)
     change_type = _find_change_type(parquet.schema_arrow, columns)
     if change_type is not None:
-        _GroupReader(opened, [change_type], deleted).read_nulls(found)
+        GroupReader(opened, [change_type], deleted).read_nulls(found)
     first = find_first_unambiguous_values(parquet)
     found.leaves, found.uncertain = drop_ambiguous_values(found.leaves, first, schema, mapping)
     return found
@@ -149,7 +150,7 @@ def _is_string(kind: pa.DataType | None) -> bool:
     return kind is not None and (is_text(kind) or is_bytes(kind))
 
 
-class _GroupReader:
+class GroupReader:
     """Read top-level columns of a file from its first row to its last."""
 
     def __init__(self, opened: OpenedFile, columns: list[FileColumn], deleted: BitMap64 | None) -> None:
@@ -172,7 +173,7 @@ class _GroupReader:
             except Exception as fault:  # noqa: BLE001 - Arrow raises any type on corrupt bytes
                 if len(self.columns) > 1:
                     for column in self.columns:
-                        _GroupReader(self.opened, [column], self.deleted).read(partitions, found)
+                        GroupReader(self.opened, [column], self.deleted).read(partitions, found)
                     return
                 self._fail(fault, aggregates[0], found)
                 return
@@ -239,8 +240,8 @@ class _GroupReader:
         offset, batch_rows = 0, self._batch_rows(total)
         while offset < total:
             before = offset
-            for batch in self._batches(names, batch_rows, offset):
-                if batch.nbytes > _LARGE_BATCH_BYTES and batch_rows > _MIN_BATCH_ROWS:
+            for batch in self.iter_batches(names, batch_rows, offset):
+                if batch.nbytes > LARGE_BATCH_BYTES and batch_rows > _MIN_BATCH_ROWS:
                     break
                 keep = self._build_mask(offset, len(batch))
                 for name, column in zip(names, aggregates, strict=True):
@@ -257,7 +258,7 @@ class _GroupReader:
                 max(_MIN_BATCH_ROWS, batch_rows // 8) if offset == before else max(_MIN_BATCH_ROWS, batch_rows // 4)
             )
 
-    def _batches(self, names: list[str], batch_rows: int, offset: int) -> Iterator[pa.RecordBatch]:
+    def iter_batches(self, names: list[str], batch_rows: int, offset: int) -> Iterator[pa.RecordBatch]:
         """Yield batches from row `offset` on; earlier rows are decoded and dropped."""
         seen = 0
         for batch in self.parquet.iter_batches(batch_size=batch_rows, columns=names, use_threads=False):

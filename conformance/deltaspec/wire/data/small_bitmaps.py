@@ -9,20 +9,20 @@ import polars as pl
 from deltaspec.protocol.files.deletion_vectors import MAGIC
 from deltaspec.wire.data.z85_words import GROUP, decode_words
 
-_AT_ONCE = 1 << 15
+VECTORS_AT_ONCE = 1 << 15
 """Vectors that are summarized together. A commit may have any number."""
 _WITHOUT_RUNS = 12346
 """Cookie of a 32-bit Roaring bitmap without containers of runs."""
-_MOST_ROWS = 32
+MOST_ROWS = 32
 """Rows of a small vector. Longer ones would take more memory, and gain less."""
-_FEWEST = 1000
+FEWEST_VECTORS = 1000
 """Vectors from which on a summary takes less time than the decoder: it needs some milliseconds for any number."""
 _HEADER: dict[int, int] = {0: MAGIC, 1: 1, 2: 0, 4: _WITHOUT_RUNS, 5: 1, 7: 16}
 """Value of each word before the rows that is the same in all small vectors: magic number, number of 32-bit bitmaps in
 64 bits, cookie, number of containers and offset of the only one. Word 3 has the upper half of the row indexes; word 6
 the upper half of their lower half, and their number less one."""
 _HEADER_WORDS = 8
-_MOST_WORDS = _HEADER_WORDS + _MOST_ROWS // 2
+_MOST_WORDS = _HEADER_WORDS + MOST_ROWS // 2
 _HALF = 1 << 16
 _SCHEMA = {
     "row": pl.UInt32,
@@ -45,11 +45,11 @@ def summarize_small_vectors(texts: pl.Series, sizes: pl.Series) -> pl.DataFrame:
         (UInt32), its index in `texts`; `decoded_size` (Int64), in bytes with padding; `padding_is_zero` (Boolean);
         `decoded_cardinality` and `decoded_last_row` (Int64).
     """
-    if len(texts) - texts.null_count() < _FEWEST:
+    if len(texts) - texts.null_count() < FEWEST_VECTORS:
         return pl.DataFrame(schema=_SCHEMA)
     vectors = pl.DataFrame({"text": texts, "size": sizes}, {"text": pl.String, "size": pl.Int64}).with_row_index("row")
-    starts = range(0, len(texts), _AT_ONCE)
-    return pl.concat([_summarize(vectors.slice(start, _AT_ONCE)) for start in starts])
+    starts = range(0, len(texts), VECTORS_AT_ONCE)
+    return pl.concat([_summarize(vectors.slice(start, VECTORS_AT_ONCE)) for start in starts])
 
 
 def _summarize(vectors: pl.DataFrame) -> pl.DataFrame:

@@ -30,13 +30,13 @@ MAX_LINE_BYTES = 256 << 20
 """A longer line is not decoded; the rules that need it are reported as not checked."""
 
 
-_BLOCK_BYTES = 1 << 17
+BLOCK_BYTES = 1 << 17
 """Bytes of a file to decode at once, up to the next line feed: one odd line slows down only its block."""
 _FEWEST_LINES = 3
 """Lines that take less time to decode at once than one by one."""
 _FILE_ACTIONS = frozenset(("add", "remove", "cdc"))
-_MAX_CACHED_LINES = 1000
-_MAX_CACHED_LINE_BYTES = 4096
+MAX_CACHED_LINES = 1000
+MAX_CACHED_LINE_BYTES = 4096
 """Bounds of the cache of lines without an action."""
 _MAX_ENCODED_BYTES = 1 << 16
 """Bound of the memory that it takes to encode a line again."""
@@ -122,24 +122,24 @@ def decode_lines(data: bytes, revision: Revision = Revision.CURRENT, *, with_dig
         with_digest: whether to compute the SHA-256 of the file.
     """
     decoder = _Decoder(revision)
-    for block in _split_blocks(data):
+    for block in split_blocks(data):
         decoder.decode_block(block)
     if with_digest:
         decoder.log.sha256 = sha256(data).hexdigest()
     return decoder.log
 
 
-def _split_blocks(data: bytes) -> Iterator[bytes]:
+def split_blocks(data: bytes) -> Iterator[bytes]:
     """Yield the blocks of a file: complete lines with their line feeds, of which the last line may have none."""
     start = 0
-    while (end := data.find(b"\n", start + _BLOCK_BYTES) + 1) > 0:
+    while (end := data.find(b"\n", start + BLOCK_BYTES) + 1) > 0:
         yield data[start:end]
         start = end
     if start < len(data):
         yield data[start:]
 
 
-def _split_lines(block: bytes) -> list[bytes]:
+def split_lines(block: bytes) -> list[bytes]:
     """Split a block into lines without line feeds; after the last line feed there is no line."""
     lines = block.split(b"\n")
     if not lines[-1]:
@@ -184,7 +184,7 @@ class _Decoder:
         """Decode the next lines, all at once if they are canonical."""
         found = self._decode_canonical_block(block)
         if found is None:
-            for line in _split_lines(block):
+            for line in split_lines(block):
                 self.decode_line(line)
         else:
             self._add_actions(*found)
@@ -229,7 +229,7 @@ class _Decoder:
         fault = None
         kind, action = decode_canonical_line(line, self._revision)
         if kind is None:
-            kind, action = _decode_valid_line(line, self._types)
+            kind, action = decode_valid_line(line, self._types)
         if not line:
             fault = _EMPTY_LINE
         elif kind is None:
@@ -238,7 +238,7 @@ class _Decoder:
                 codes.append(known)
                 return
             try:
-                kind, action, fault = _explain_and_decode(line, self._revision)
+                kind, action, fault = explain_and_decode(line, self._revision)
             except JsonTooDeep as error:
                 log.unread[number] = f"line {number} is {error}"
                 codes.append(UNREAD)
@@ -246,15 +246,15 @@ class _Decoder:
         code = log.lines.code(kind, fault)
         codes.append(code)
         if action is None:
-            _cache_outcome(self._known, line, code)
+            cache_outcome(self._known, line, code)
         else:
             self._add_action(number, str(kind), action)
 
 
-def _cache_outcome(known: dict[bytes, int], line: bytes, code: int) -> None:
+def cache_outcome(known: dict[bytes, int], line: bytes, code: int) -> None:
     """Cache the outcome of a line without an action."""
-    if len(line) <= _MAX_CACHED_LINE_BYTES:
-        if len(known) == _MAX_CACHED_LINES:
+    if len(line) <= MAX_CACHED_LINE_BYTES:
+        if len(known) == MAX_CACHED_LINES:
             known.clear()
         known[line] = code
 
@@ -268,7 +268,7 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
-def _decode_valid_line(line: bytes, types: dict[str, type[WireStruct]]) -> tuple[str | None, WireStruct | None]:
+def decode_valid_line(line: bytes, types: dict[str, type[WireStruct]]) -> tuple[str | None, WireStruct | None]:
     """Return the action of a line without any defect, else (None, None)."""
     try:
         document = _decode(line)
@@ -315,7 +315,7 @@ def _count_keys_in_list(elements: list[Any]) -> int:
 _NESTED = (dict, list)
 
 
-def _explain_and_decode(line: bytes, revision: Revision) -> tuple[str | None, WireStruct | None, LineError | None]:
+def explain_and_decode(line: bytes, revision: Revision) -> tuple[str | None, WireStruct | None, LineError | None]:
     """Return kind, action and defect of a line on the slow path. Raises `JsonTooDeep`."""
     fault, action = explain_line(line, revision), None
     if not fault.is_undecodable and fault.kind is not None:

@@ -72,7 +72,7 @@ class LineOutcomes:
         codes, distinct = self.codes, tuple(self.distinct)
         if len(codes) > _FEW_LINES or any(fault is not None for _, fault in distinct):
             return _summarize_outcomes(codes, distinct)
-        return _summarize_few_outcomes(codes.tobytes(), distinct)
+        return summarize_few_outcomes(codes.tobytes(), distinct)
 
 
 _FEW_LINES = 8
@@ -83,7 +83,8 @@ Summaries of files with defects are not, because the text of a defect may be as 
 
 
 @lru_cache(maxsize=1024)
-def _summarize_few_outcomes(codes: bytes, distinct: tuple[Outcome, ...]) -> OutcomeSummary:
+def summarize_few_outcomes(codes: bytes, distinct: tuple[Outcome, ...]) -> OutcomeSummary:
+    """Return the summary of a file with few lines, from a cache if it is known."""
     return _summarize_outcomes(array("I", codes), distinct)
 
 

@@ -172,7 +172,7 @@ def _get_schema_name(kind: str, revision: Revision) -> str:
 
 def explain_action(kind: str, body: Any, revision: Revision = Revision.CURRENT) -> LineError:
     """Return the defect of an action with Python values, such as a Parquet row."""
-    fault, pointer = _find_defect(_get_schema_name(kind, revision), _to_lossless(body))
+    fault, pointer = _find_defect(_get_schema_name(kind, revision), to_lossless(body))
     return LineError(kind, 1, 1, schema_error=fault or "does not decode", pointer=f"/{kind}{pointer or ''}")
 
 
@@ -199,14 +199,14 @@ def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, st
 
 def _find_defect(schema: str, value: Any) -> tuple[str | None, str | None]:
     """Return message and pointer of the defect of a value. Each shape of values is validated once."""
-    key = (schema, _shape(value))
-    fault = _DEFECT_BY_SHAPE.get(key, _UNKNOWN)  # another thread may clear the cache
+    key = (schema, compute_shape(value))
+    fault = DEFECT_BY_SHAPE.get(key, _UNKNOWN)  # another thread may clear the cache
     if fault is _UNKNOWN:
-        fault = _validate(schema, value)
+        fault = find_first_defect(schema, value)
         if key[1] is not None:
-            if len(_DEFECT_BY_SHAPE) >= _MAX_SHAPES:
-                _DEFECT_BY_SHAPE.clear()
-            _DEFECT_BY_SHAPE[key] = fault
+            if len(DEFECT_BY_SHAPE) >= MAX_SHAPES:
+                DEFECT_BY_SHAPE.clear()
+            DEFECT_BY_SHAPE[key] = fault
     if fault is None:
         return None, None
     instance = value
@@ -224,10 +224,11 @@ class _Defect(msgspec.Struct, frozen=True):
     wanted: Any
 
 
-_MAX_SHAPES = 1000
+MAX_SHAPES = 1000
+"""Number of shapes after which the cache of their defects is cleared."""
 _UNKNOWN = _Defect((), "", None)
 """Placeholder for a shape that was not validated yet."""
-_DEFECT_BY_SHAPE: dict[tuple[str, tuple[Any, ...] | None], _Defect | None] = {}
+DEFECT_BY_SHAPE: dict[tuple[str, tuple[Any, ...] | None], _Defect | None] = {}
 """(Schema, shape) -> defect, or None if it is valid."""
 _SHAPE_LENGTH = 1000
 _INTEGER_LENGTH = 20
@@ -236,19 +237,20 @@ INTEGER_BOUNDS = (-(2**63), -(2**31), 2**31, 2**63)
 """Integers between two of these satisfy the same bounds of the schemas."""
 
 
-def _validate(schema: str, value: Any) -> _Defect | None:
-    if _converts(schema, value):
+def find_first_defect(schema: str, value: Any) -> _Defect | None:
+    """Validate a value; return the defect that is reported first, or None if there is none."""
+    if is_convertible(schema, value):
         return None
     from jsonschema.exceptions import best_match
 
-    faults = sorted(_validator(schema).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
+    faults = sorted(get_validator(schema).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
     if not faults:
         return None
     fault = best_match(faults)
     return _Defect(tuple(fault.absolute_path), fault.validator, fault.validator_value)
 
 
-def _converts(schema: str, value: Any) -> bool:
+def is_convertible(schema: str, value: Any) -> bool:
     """Return whether a value is valid, as its class decides; this needs no JSON Schema, which is slow to import."""
     try:
         msgspec.convert(_without_fractions(value), SCHEMA_TYPES[schema])
@@ -269,7 +271,7 @@ def _without_fractions(value: Any) -> Any:
     return value
 
 
-def _shape(value: Any) -> tuple[Any, ...] | None:
+def compute_shape(value: Any) -> tuple[Any, ...] | None:
     """Return everything that a schema depends on: member names and value types; None if that is too long."""
     found: list[Any] = []
     pending, length = [value], 0
@@ -330,11 +332,12 @@ def _name_type(value: Any) -> str:
     return words.get(type(value), type(value).__name__)
 
 
-def _to_lossless(value: Any) -> Any:
+def to_lossless(value: Any) -> Any:
+    """Return a JSON value whose numbers the validator compares without loss."""
     if isinstance(value, dict):
-        return {str(key): _to_lossless(member) for key, member in value.items()}
+        return {str(key): to_lossless(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [_to_lossless(member) for member in value]
+        return [to_lossless(member) for member in value]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Number(value)
     return value
@@ -350,7 +353,8 @@ def build_json_schema(name: str) -> dict[str, Any]:
 
 
 @cache
-def _validator(name: str) -> Any:
+def get_validator(name: str) -> Any:
+    """Return the JSON Schema validator of an action."""
     import jsonschema  # slow to import, and valid tables do not need it
 
     checker = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(

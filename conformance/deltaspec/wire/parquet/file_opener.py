@@ -14,8 +14,8 @@ _STREAM_BYTES = 1 << 20
 """Buffer for each column chunk of a large file; without it, Arrow reads complete chunks."""
 LARGE_FILE_BYTES = 16 << 20
 """Files up to this size are read at once."""
-_MAX_ROWS_OF_ANY_FILE = 1 << 22
-_MAX_ROWS_PER_BYTE = 1 << 12
+MAX_ROWS_OF_ANY_FILE = 1 << 22
+MAX_ROWS_PER_BYTE = 1 << 12
 """Above the run-length encoding of any engine: Arrow writes a million equal rows in some hundred bytes."""
 _OPTIONS: dict[str, Any] = {
     "thrift_string_size_limit": 64 << 20,
@@ -63,7 +63,7 @@ def open_data_file(source: Any, size: int) -> OpenedFile:
     data, pages = b"", PageSummary()
     try:
         if size <= LARGE_FILE_BYTES:
-            data = _read_all(source, size)
+            data = read_all(source, size)
             pages = summarize_pages(data)
             source = pa.BufferReader(data)
         parquet = open_by_parquet_schema(source, buffer_size=_get_buffer_size(size), **_OPTIONS)
@@ -75,13 +75,13 @@ def open_data_file(source: Any, size: int) -> OpenedFile:
         raise UnreadableRows(str(fault)) from fault
     except Exception as fault:
         raise UnreadableRows(f"cannot be opened as Parquet: {format_error(fault)}") from fault
-    max_rows = _MAX_ROWS_OF_ANY_FILE + size * _MAX_ROWS_PER_BYTE
+    max_rows = MAX_ROWS_OF_ANY_FILE + size * MAX_ROWS_PER_BYTE
     if not 0 <= rows <= max_rows:
         raise UnreadableRows(f"its footer states {rows} rows; {size} bytes can have at most {max_rows}")
     return OpenedFile(parquet, pages.value_bytes, dictionaries, data)
 
 
-def _read_all(source: Any, size: int) -> bytes:
+def read_all(source: Any, size: int) -> bytes:
     """Return the bytes of a file up to `LARGE_FILE_BYTES`, since it may have grown.
 
     Arrow allocates what is requested, so the first request is for what the file should have.

@@ -20,7 +20,7 @@ _DICTIONARY_PAGE = 2
 _ENCODING_FIELDS = {5: 2, 7: 2, 8: 4}
 """Fields of a page header with a struct whose first field is the number of values; and its field with the encoding."""
 _DICTIONARY_ENCODINGS = (2, 8)
-_FEWEST_REPEATS = 8
+FEWEST_REPEATS = 8
 """Values for each entry of a dictionary from which on indexes are cheaper than strings."""
 _SKEW = 64
 """Assumed ratio of the longest value of a dictionary to the average one."""
@@ -86,7 +86,7 @@ def _get_dictionary_size(chunk: ColumnChunk, pages: list[_Page]) -> int | None:
     if any(page.is_dictionary or page.encoding not in _DICTIONARY_ENCODINGS for page in indexed):
         return None
     is_complete = sum(page.value_count for page in indexed) == chunk.value_count
-    return size if is_complete and size * _FEWEST_REPEATS <= chunk.value_count else None
+    return size if is_complete and size * FEWEST_REPEATS <= chunk.value_count else None
 
 
 def _read_chunks(data: bytes) -> list[ColumnChunk]:

@@ -104,7 +104,7 @@ def read_external_path(data: bytes, schema_end: int = 0) -> str | None:
     Raises:
         ThriftError: the bytes are not a footer.
     """
-    for reader in _iter_chunks(data, schema_end):
+    for reader in iter_chunks(data, schema_end):
         end = find_plain_chunk_end(data, reader.position)
         if end is not None:
             reader.position = end
@@ -121,13 +121,13 @@ def iter_column_chunks(data: bytes) -> Iterator[ColumnChunk]:
     Raises:
         ThriftError: the bytes are not a footer.
     """
-    for reader in _iter_chunks(data):
+    for reader in iter_chunks(data):
         position = reader.skip_struct(3, STRUCT)
         if position is not None:
             yield _decode_chunk_metadata(ThriftReader(data, position))
 
 
-def _iter_chunks(data: bytes, schema_end: int = 0) -> Iterator[ThriftReader]:
+def iter_chunks(data: bytes, schema_end: int = 0) -> Iterator[ThriftReader]:
     """Yield a reader at the begin of each column chunk; the caller moves it past the chunk."""
     reader = ThriftReader(data)
     for number, kind in reader.iter_fields():

@@ -35,7 +35,7 @@ class ArrowStore:
         self.root: str | None = unquote(self.uri).rstrip("/")
         self.is_remote = True
         try:
-            self._system, base = fs.FileSystem.from_uri(uri)
+            self.system, base = fs.FileSystem.from_uri(uri)
         except Exception as fault:  # noqa: BLE001 - clients raise any type
             error = StorageUnavailable if is_outage(fault) else TableUnreadable
             raise error(f"{self.uri}: {describe_error(fault)}") from None
@@ -55,7 +55,7 @@ class ArrowStore:
                 selector = fs.FileSelector(
                     f"{self._base}/{LOG_DIRECTORY}/{folder}".rstrip("/"), allow_not_found=bool(folder)
                 )
-                for item in self._system.get_file_info(selector):
+                for item in self.system.get_file_info(selector):
                     name = folder + item.base_name
                     is_directory = item.type == fs.FileType.Directory
                     if item.type == fs.FileType.File or (is_directory and has_log_file_name(name)):
@@ -74,7 +74,7 @@ class ArrowStore:
         while folders:
             folder = folders.pop()
             try:
-                items = self._system.get_file_info(fs.FileSelector(f"{self._base}/{folder}".rstrip("/") or "/"))
+                items = self.system.get_file_info(fs.FileSelector(f"{self._base}/{folder}".rstrip("/") or "/"))
             except Exception as fault:  # noqa: BLE001 - clients raise any type
                 yield StorageError(f"{folder or '.'}: cannot be listed: {describe_error(fault)}")
                 continue
@@ -118,9 +118,9 @@ class ArrowStore:
 
         full = f"{self._base}/{check_inside_table(path)}"
         try:
-            return self._system.open_input_file(full)
+            return self.system.open_input_file(full)
         except Exception:
-            if self._system.get_file_info(full).type == fs.FileType.Directory:
+            if self.system.get_file_info(full).type == fs.FileType.Directory:
                 raise StorageError(describe_irregular_file(path, is_directory=True)) from None
             raise
 
@@ -129,7 +129,7 @@ class _Seekable(io.RawIOBase):
     """Wrap a file of pyarrow as a Python file, so that storage errors stay `StorageError` in Parquet readers."""
 
     def __init__(self, reader: Any, path: str) -> None:
-        self._reader = reader
+        self.reader = reader
         self._path = path
 
     def readable(self) -> bool:
@@ -139,17 +139,17 @@ class _Seekable(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        return int(self._reader.tell())
+        return int(self.reader.tell())
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         with translating_errors(self._path):
-            return int(self._reader.seek(offset, whence))
+            return int(self.reader.seek(offset, whence))
 
     def read(self, size: int = -1) -> bytes:
         with translating_errors(self._path):
-            return bytes(self._reader.read(size if size >= 0 else None))
+            return bytes(self.reader.read(size if size >= 0 else None))
 
     def close(self) -> None:
         if not self.closed:
-            self._reader.close()
+            self.reader.close()
         super().close()

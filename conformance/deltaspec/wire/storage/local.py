@@ -129,7 +129,7 @@ class LocalStore:
                     folders.append((entry.path, f"{name}/", above | {here}))
 
     def read(self, path: str, limit: int) -> bytes:
-        handle, size = self._open_with_size(path)
+        handle, size = self.open_with_size(path)
         try:
             if size > limit:
                 raise FileTooLarge(f"{path}: {size} bytes, more than the limit of {limit} bytes")
@@ -148,7 +148,7 @@ class LocalStore:
             os.close(handle)
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        handle, size = self._open_with_size(path)
+        handle, size = self.open_with_size(path)
         try:
             rest = size - start
             return os.pread(handle, min(length, rest), start) if rest > 0 and length > 0 else b""
@@ -158,7 +158,7 @@ class LocalStore:
             os.close(handle)
 
     def size(self, path: str) -> int:
-        handle, size = self._open_with_size(path)
+        handle, size = self.open_with_size(path)
         os.close(handle)
         return size
 
@@ -182,9 +182,9 @@ class LocalStore:
             raise StorageError(f"{path}: {fault}") from fault
 
     def _open(self, path: str) -> int:
-        return self._open_with_size(path)[0]
+        return self.open_with_size(path)[0]
 
-    def _open_with_size(self, path: str) -> tuple[int, int]:
+    def open_with_size(self, path: str) -> tuple[int, int]:
         """Open a regular file, and return its descriptor and its size in bytes."""
         try:
             handle = os.open(self._prefix + check_inside_table(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

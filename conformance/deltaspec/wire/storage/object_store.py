@@ -141,7 +141,7 @@ class ObjectStore:
         attempts: Attempts | None = self._start_attempts()
         while True:
             try:
-                for name, entry in self._pages(prefix, last or None):
+                for name, entry in self.iter_entries(prefix, last or None):
                     ordered = ordered and name > last
                     if name != last:
                         yield entry
@@ -154,7 +154,8 @@ class ObjectStore:
                     yield build_error("", fault, self.settings, attempts)
                     return
 
-    def _pages(self, prefix: str | None, offset: str | None) -> Iterator[tuple[str, Entry]]:
+    def iter_entries(self, prefix: str | None, offset: str | None) -> Iterator[tuple[str, Entry]]:
+        """Yield name and entry of each object below a prefix, after an offset."""
         import obstore
 
         with convert_panics():

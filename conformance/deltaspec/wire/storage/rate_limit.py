@@ -62,9 +62,10 @@ def get_rate_limit(settings: StorageSettings) -> RateLimit | None:
         per_second = -1.0
     if not 0 <= per_second <= MOST_REQUESTS:
         raise InvalidUsage(f"{SETTING} is not a number from 0 to {MOST_REQUESTS}")
-    return _get_shared_limit(per_second) if per_second else None
+    return get_shared_limit(per_second) if per_second else None
 
 
 @lru_cache(maxsize=16)
-def _get_shared_limit(per_second: float) -> RateLimit:
+def get_shared_limit(per_second: float) -> RateLimit:
+    """Return the limit that all stores of this process share, for a number of requests per second."""
     return RateLimit(per_second)

@@ -23,7 +23,7 @@ OUTAGE_RETRY_SECONDS = 5.0
 _CLIENT_RETRIES = 2
 _CLIENT_RETRY_SECONDS = 2.0
 
-_unavailable: set[str] = set()
+UNAVAILABLE: set[str] = set()
 """Stores that are unavailable, as far as this process knows."""
 
 
@@ -85,7 +85,7 @@ class Attempts:
         self.policy = policy
         self._store = store
         self._seconds = policy.retry_seconds
-        if store in _unavailable:
+        if store in UNAVAILABLE:
             self._seconds = min(self._seconds, OUTAGE_RETRY_SECONDS)
         self._end = time.monotonic() + self._seconds
         self._pause = FIRST_PAUSE_SECONDS
@@ -105,7 +105,7 @@ class Attempts:
             return False
         rest = self._end - time.monotonic()
         if rest <= 0:
-            _unavailable.add(self._store)
+            UNAVAILABLE.add(self._store)
             return False
         pause = self._pause * random.uniform(0.5, 1.5)
         self._pause = min(2 * self._pause, MAX_PAUSE_SECONDS)
@@ -127,4 +127,4 @@ def identify_store(uri: str, settings: StorageSettings) -> str:
 
 def mark_available(store: str) -> None:
     """Record that a store answered."""
-    _unavailable.discard(store)
+    UNAVAILABLE.discard(store)

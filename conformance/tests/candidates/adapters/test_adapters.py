@@ -89,7 +89,7 @@ def test_literals_of_every_type_are_compared(engine: Any, table: str, kind: str)
 def test_null_is_compared(engine: Any, table: str) -> None:
     for tree in (["<=>", ["col", "long"], ["lit", "long", None]], ["is_null", ["col", "struct", "a b", "c"]]):
         rows = scan(engine, table, columns=[["byte"]], predicate_tree=["and", ["is_null", ["col", "long"]], tree])
-        assert rows.to_pydict() == {"byte": [None]}
+        assert rows.to_pydict() == {"byte": [None]}, f"{tree=}"
 
 
 def test_versions_are_read(engine: Any, table: str) -> None:

@@ -41,7 +41,7 @@ def test_time_travel_is_correct_for_any_clock(files: list[int], clocks: list[int
     last = began
     for clock in clocks:
         given = began if len(log) == len(files) else compute_next_timestamp(clock, last)
-        assert len(log) == len(files) or not is_illegal_timestamp(last, given)
+        assert len(log) == len(files) or not is_illegal_timestamp(last, given), f"{clock=}"
         log[len(log)], last = CommitTime(clock, given), given
     latest = enabled_since(len(files), began)
     times = {version: get_commit_timestamp(log, version, latest) for version in log}

@@ -193,8 +193,8 @@ def test_e36_add_and_remove_of_one_file_in_one_commit_leave_it_live() -> None:
     actions: list[Action] = [remove("a"), add("a", size=3)]
     for each in (actions, actions[::-1]):
         found = state([add("a")], each)
-        assert found.files == {("a", None): add("a", size=3)}
-        assert found.tombstones == {}
+        assert found.files == {("a", None): add("a", size=3)}, f"commit is {each}"
+        assert found.tombstones == {}, f"commit is {each}"
 
 
 def test_vector_id_without_offset() -> None:
@@ -237,8 +237,8 @@ def test_replay_returns_the_written_state(log: SmallLog) -> None:
         assert {app: each.version for app, each in found.transactions.items()} == expected_state.transactions
         assert {name: each.configuration for name, each in found.domains.items()} == expected_state.domains
         assert found.commit_info == CommitInfo(operation=f"commit {version}")
-        assert found.protocol is not None
-        assert found.metadata is not None
+        assert found.protocol is not None, f"{version=}"
+        assert found.metadata is not None, f"{version=}"
 
 
 @small_log_settings

@@ -143,7 +143,7 @@ def test_optional_fields_are_compared_with_absent_ones(action: str, fields: dict
     before, after = change(action, **fields)
     for ours, theirs in ((before, after), (after, before)):
         found = compare_keyed("checkpoint", action, {"a": ours}, {"a": theirs}, {})
-        assert name in [each.field for each in found]
+        assert name in [each.field for each in found], f"{ours=}, {theirs=}"
 
 
 @pytest.mark.parametrize("field", ["size_in_bytes", "cardinality"])
@@ -237,7 +237,7 @@ def test_configuration_of_a_domain_is_compared_as_json() -> None:
     assert (found.field, found.derived, found.replayed) == ("configuration", "plain", "other")
     for other in ('{"a":1,"b":null}', '{"a":1,"b":{}}'):
         ours, theirs = {"x": domain("x", '{"a":1}')}, {"x": domain("x", other)}
-        assert len(compare_keyed("checkpoint", "domainMetadata", ours, theirs, {})) == 1
+        assert len(compare_keyed("checkpoint", "domainMetadata", ours, theirs, {})) == 1, f"{other=}"
 
 
 def test_differences_are_ordered_by_key() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, replay_commit
 from deltaspec.model.rows.file_retention import list_data_files, list_vector_files, may_be_removed
 from deltaspec.protocol.actions import Add, DeletionVectorDescriptor, Remove
-from deltaspec.protocol.features.materialized_partitions import find_requiring_features, get_requirement_level
+from deltaspec.protocol.features.materialized_partitions import find_requiring_features
 
 DAY = 86_400_000
 VECTORS = [
@@ -51,18 +51,11 @@ def test_files_of_versions_within_the_retention_are_kept(
     assert removable == (named - needed if day - written > 7 else set())
 
 
-def test_requirement_level_of_partition_columns() -> None:
-    name, wish = "materializePartitionColumns", "delta.writePartitionColumnsToParquet"
+def test_features_that_require_partition_columns() -> None:
+    name = "materializePartitionColumns"
     plain, feature = protocol(1, 7, None, []), protocol(1, 7, None, [name])
     assert find_requiring_features(feature, metadata()) == [name]
     compatible = protocol(2, 7, None, ["columnMapping", "icebergCompatV1", "icebergCompatV2"])
     enabled = {"delta.enableIcebergCompatV2": "true", "delta.enableIcebergCompatV1": "false"}
     assert find_requiring_features(compatible, metadata(enabled)) == ["icebergCompatV2"]
     assert find_requiring_features(plain, metadata(enabled)) == []
-    assert [get_requirement_level(feature, metadata({wish: value})) for value in ("true", "false")] == ["must", "must"]
-    assert [get_requirement_level(plain, metadata({wish: value})) for value in ("true", "false")] == [
-        "should",
-        "should not",
-    ]
-    assert get_requirement_level(plain, metadata()) is None
-    assert get_requirement_level(compatible, metadata(enabled | {wish: "false"})) == "must"

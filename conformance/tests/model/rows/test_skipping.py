@@ -126,8 +126,8 @@ def test_tight_and_wide_bounds_skip_alike(tight: bool | None) -> None:
         stats["tightBounds"] = tight
     for deleted in (None, 4):
         add = file(stats, deleted=deleted)
-        assert can_skip(comparison(">", 5), add, schema("long"))
-        assert not can_skip(comparison(">=", 5), add, schema("long"))
+        assert can_skip(comparison(">", 5), add, schema("long")), f"{deleted=}"
+        assert not can_skip(comparison(">=", 5), add, schema("long")), f"{deleted=}"
 
 
 def test_equal_bounds_mean_one_value() -> None:
@@ -282,4 +282,4 @@ def test_skips_exactly_if_no_integer_within_the_bounds_matches() -> None:
                         operator,
                         literal,
                     )
-                    assert can_skip(Not(comparison(operator, literal)), add, table) is all(matches)
+                    assert can_skip(Not(comparison(operator, literal)), add, table) is all(matches), f"{low=}, {high=}"

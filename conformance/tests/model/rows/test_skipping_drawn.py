@@ -333,7 +333,7 @@ def test_no_row_is_lost_in_a_partition_of_local_time(offset: int, value: int, da
     predicate = Compare(("a",), data.draw(st.sampled_from(Operator)), literal)
     for known in (zone, None):
         if can_skip(predicate, _add(None, 0, {"a": text}), schema, ["a"], writer_zone=known):
-            assert filter_rows(predicate, [{"a": value}]) == []
+            assert filter_rows(predicate, [{"a": value}]) == [], f"{known=}"
 
 
 @each_kind

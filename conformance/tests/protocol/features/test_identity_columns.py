@@ -175,10 +175,10 @@ def test_generated_values_advance_the_mark(start: int, step: int, first: int, se
     marks = []
     for number in (first, second):
         values = generate_values(before, number)
-        assert not isinstance(values, Refused)
+        assert not isinstance(values, Refused), f"{number=}"
         after = Identity(start, step, values[-1])
-        assert not is_illegal_high_water_mark(before, after)
-        assert before.high_water_mark is None or is_illegal_high_water_mark(after, before)
+        assert not is_illegal_high_water_mark(before, after), f"{number=}"
+        assert before.high_water_mark is None or is_illegal_high_water_mark(after, before), f"{number=}"
         marks.append(values[-1])
         before = after
     assert is_beyond_high_water_mark(Identity(start, step, marks[0]), marks[1])

@@ -136,7 +136,7 @@ def test_any_value_is_read_or_reported(value: Any) -> None:
         return
     for kind in (LONG, DOUBLE, Decimal(5, 2), STRING, DATE, TIMESTAMP, NTZ, Primitive("boolean"), Primitive("binary")):
         found = bound(json.dumps(value), kind)
-        assert (found.value is not None) + (found.fault is not None) + (found.warning is not None) >= 1
+        assert (found.value is not None) + (found.fault is not None) + (found.warning is not None) >= 1, f"{kind=}"
 
 
 @pytest.mark.parametrize(

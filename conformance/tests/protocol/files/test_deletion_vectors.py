@@ -19,7 +19,6 @@ from deltaspec.protocol.files.deletion_vectors import (
     decode_bitmap,
     decode_inline,
     encode_bitmap,
-    get_inline_padding,
     read_bitmap_at,
 )
 
@@ -56,7 +55,6 @@ def test_bitmap_of_the_sample_rows() -> None:
 def test_inline_vector_of_the_sample_rows() -> None:
     assert build_inline_descriptor(SAMPLE_ROWS) == inline(SAMPLE_TEXT, 44)
     assert decode_inline(inline(SAMPLE_TEXT, 44)) == SAMPLE_BITMAP
-    assert get_inline_padding(inline(SAMPLE_TEXT, 44)) == b""
 
 
 def test_empty_vector() -> None:
@@ -67,20 +65,18 @@ def test_empty_vector() -> None:
 def test_vector_of_two_buckets_is_padded_by_two_zeros() -> None:
     descriptor = build_inline_descriptor([0, 2**32, 2**32 + 5])
     assert (descriptor.size_in_bytes, len(descriptor.path_or_inline_dv), descriptor.cardinality) == (58, 75, 3)
-    assert get_inline_padding(descriptor) == bytes(2)
     assert decode_bitmap(decode_inline(descriptor)) == [0, 2**32, 2**32 + 5]
 
 
 def test_vector_of_one_run_is_cut_to_its_size() -> None:
     descriptor = inline("^Bg9^0rr910000000000j1{Tm0rraf009610aM0e", 31, 100)
     assert decode_bitmap(decode_inline(descriptor)) == list(range(100))
-    assert get_inline_padding(descriptor) == bytes(1)
     assert encode_bitmap(range(100), runs=True) == decode_inline(descriptor)
 
 
-def test_padding_returns_the_stored_bytes() -> None:
+def test_bytes_after_the_size_are_padding() -> None:
     dirty = inline(z85.encode(encode_bitmap(range(100), runs=True) + b"x"), 31, 100)
-    assert get_inline_padding(dirty) == b"x"
+    assert decode_bitmap(decode_inline(dirty)) == list(range(100))
 
 
 @pytest.mark.parametrize("size", [-1, 0, 40, 45, 48])
@@ -138,7 +134,6 @@ def test_inline_descriptor_holds_its_rows(rows: set[int]) -> None:
     descriptor = build_inline_descriptor(rows)
     assert decode_bitmap(decode_inline(descriptor)) == sorted(rows)
     assert descriptor.cardinality == len(rows)
-    assert set(get_inline_padding(descriptor)) <= {0}
 
 
 def test_protocol_descriptor_resolves_to_its_file() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from deltaspec.protocol.files.ordering import LexemeError, build_order_key, format_lexeme, parse_lexeme
+from deltaspec.protocol.files.ordering import LexemeError, compute_order_key, format_lexeme, parse_lexeme
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Primitive, Struct, UndefinedType
 
 BYTE, SHORT, INTEGER, LONG = map(Primitive, ("byte", "short", "integer", "long"))
@@ -45,6 +45,10 @@ VALUES: list[tuple[DataType, st.SearchStrategy[Any]]] = [
     (NTZ, integers(64)),
 ]
 each_type = pytest.mark.parametrize(("kind", "values"), VALUES, ids=[str(kind) for kind, _ in VALUES])
+
+
+def build_order_key(lexeme: str, kind: DataType) -> bytes | None:
+    return compute_order_key(parse_lexeme(lexeme, kind), kind)
 
 
 @each_type

@@ -12,8 +12,6 @@ from deltaspec.protocol.files.statistics import (
     StatisticsError,
     find_null_count_faults,
     get_entry,
-    has_nonstandard_null_count,
-    is_all_null,
     iter_entries,
     list_leaf_columns,
     parse_integer,
@@ -44,8 +42,8 @@ def test_nested_statistics_keep_number_lexemes() -> None:
 def test_everything_is_optional() -> None:
     for text in ("{}", '{"numRecords":null,"minValues":null,"future":[1]}'):
         found = parse_statistics(text)
-        assert found == Statistics()
-        assert found.has_tight_bounds
+        assert found == Statistics(), f"{text=}"
+        assert found.has_tight_bounds, f"{text=}"
 
 
 def test_numbers_and_strings_are_distinguished() -> None:
@@ -106,23 +104,10 @@ def test_wide_null_counts_beyond_the_records_carry_no_information() -> None:
     assert find_null_count_faults(wide) == []
 
 
-def test_column_of_nulls() -> None:
-    found = parse_statistics('{"numRecords":2,"nullCount":{"a":2,"s":{"b":1},"":"2"}}')
-    assert is_all_null(found, ("a",))
-    assert not is_all_null(found, ("s", "b"))
-    assert not is_all_null(found, ("s",))
-    assert not is_all_null(found, ("missing",))
-    assert not is_all_null(found, ("",))
-    assert not is_all_null(parse_statistics('{"nullCount":{"a":2}}'), ("a",))
-
-
 def test_erratum_null_counts_is_not_the_key() -> None:
     """E09: examples of earlier revisions use this name."""
     text = '{"numRecords":1,"nullCounts":{"a":5}}'
-    assert has_nonstandard_null_count(text)
     assert parse_statistics(text).null_count is None
-    assert not has_nonstandard_null_count('{"nullCount":{"nullCounts":1}}')
-    assert not has_nonstandard_null_count("not JSON")
 
 
 def test_erratum_variant_example_is_not_json() -> None:

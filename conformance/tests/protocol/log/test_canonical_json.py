@@ -133,7 +133,7 @@ def test_canonical_form_has_one_ascii_pair_per_leaf(value: dict[str, Any], order
     assert written.isascii()
     pairs = written.split(",") if written else []
     assert len(pairs) == expected
-    assert all(pair.count("=") == 1 for pair in pairs)
+    assert [pair for pair in pairs if pair.count("=") != 1] == []
 
 
 @given(OBJECTS)

@@ -252,7 +252,7 @@ def test_bounds_of_variants_are_variants() -> None:
 def test_typed_columns_must_be_structs(name: str) -> None:
     for node in (text(name), texts(name), strings(name)):
         (fault,) = faults_of(node)
-        assert (fault.path, fault.what, fault.expected) == (("add", name), "another type", "struct")
+        assert (fault.path, fault.what, fault.expected) == (("add", name), "another type", "struct"), f"{node=}"
     assert faults_of(leaf(name, "INT32", Annotation("UNKNOWN"))) == []
 
 

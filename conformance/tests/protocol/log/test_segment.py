@@ -350,9 +350,8 @@ def test_segment_covers_every_version_once(
     except SegmentError:
         version = max(present | at_checkpoints, default=-1) if at is None else at
         starts = {-1} | {each for each in at_checkpoints if each <= version}
-        assert all(set(range(start + 1, version + 1)) - present for start in starts) or not 0 <= version <= max(
-            present | at_checkpoints, default=-1
-        )
+        missing = {start: set(range(start + 1, version + 1)) - present for start in starts}
+        assert all(missing.values()) or not 0 <= version <= max(present | at_checkpoints, default=-1), missing
         return
     assert found.version == (max(present | at_checkpoints) if at is None else at)
     base = found.checkpoint.version if found.checkpoint else -1

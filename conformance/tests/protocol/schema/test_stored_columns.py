@@ -88,7 +88,7 @@ def test_name_without_its_id_in_id_mode() -> None:
 def test_swapped_ids_leave_both_unmatched() -> None:
     columns = found([field("a", number=1), field("b", number=2)], root(node("col-1", 2), node("col-2", 1)), "id")
     assert [each.node for each in columns.values()] == [None, None]
-    assert all(each.node_with_other_id for each in columns.values())
+    assert [key for key, each in columns.items() if not each.node_with_other_id] == []
 
 
 def test_file_without_ids_is_read_by_names_in_id_mode() -> None:
@@ -143,7 +143,7 @@ def test_below_lists_and_maps() -> None:
     file = root(a_list("a", a_map("element", key, node("value", None, None, node("x")))))
     columns = found([field("a", kind)], file)
     assert list(columns) == ["a", "a.element", "a.element.key", "a.element.value", "a.element.value.x"]
-    assert all(each.node is not None and each.stored.fault is None for each in columns.values())
+    assert [each for each in columns.values() if not (each.node is not None and each.stored.fault is None)] == []
 
 
 def test_element_with_one_field_is_found_in_both_layouts() -> None:
@@ -160,8 +160,8 @@ def test_ids_of_elements_under_both_keys() -> None:
     for key, prefix in (("delta.columnMapping.nested.ids", "col-1"), ("parquet.field.nested.ids", "a")):
         ids = {f"{prefix}.element": 3, f"{prefix}.element.element": 4}
         columns = found([field("a", kind, 1, ids={key: ids})], file, "name")
-        assert [each.id for each in columns.values()] == [1, 3, 4]
-        assert not any(each.node_with_other_id for each in columns.values())
+        assert [each.id for each in columns.values()] == [1, 3, 4], f"{key=}"
+        assert [each for each in columns.values() if each.node_with_other_id] == [], f"{key=}"
 
 
 def test_wrong_id_of_an_element() -> None:

@@ -132,7 +132,7 @@ def test_file_is_opened_once_for_all_its_columns(monkeypatch: pytest.MonkeyPatch
 
 def test_values_too_far_apart_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few bytes of a file may encode millions of numbers, each of which needs a separate block in a bitmap."""
-    monkeypatch.setattr("deltaspec.wire.data.identity_value_scan._MAX_BLOCKS", 3)
+    monkeypatch.setattr("deltaspec.wire.data.identity_value_scan.MAX_BLOCKS", 3)
     apart = build_identity_table((10**9, [100, 200_000, 400_000, 600_000]))
     reason = "values of an identity column are too far apart to be compared"
     assert (reason, "1.parquet") in RecordingRun(apart, level="rows").recorded.undecided

@@ -50,13 +50,13 @@ REST: list[Values] = [[], [{"a": "1"}], [{"a": None}], [{"b": "1", "a": "2"}], [
 
 def test_nothing_is_known_without_metadata() -> None:
     built = build([{"a": "x"}, {}, None], None)
-    assert [built[name] for name in LISTS] == [[None] * 3] * len(LISTS)
+    assert {name: built[name] for name in LISTS} == {name: [None] * 3 for name in LISTS}
     assert built["partition_text"] == ["a\x1ex", "", None]
 
 
 def test_nothing_is_known_of_an_action_without_partition_values() -> None:
     built = build([{"a": "1"}, None], {"a": INTEGER})
-    assert [built[name] for name in LISTS] == [[[], None]] * len(LISTS)
+    assert {name: built[name] for name in LISTS} == {name: [[], None] for name in LISTS}
 
 
 @pytest.mark.parametrize("rest", REST)

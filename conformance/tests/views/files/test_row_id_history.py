@@ -13,7 +13,7 @@ from deltaspec.rules import RULES
 from deltaspec.views.files.file_replay import build_empty_replay_frame, build_intervals
 from deltaspec.views.files.row_id_history import (
     StatedRowIds,
-    _build_conflict,
+    build_conflict,
     build_new_row_id_rows,
     build_row_id_commit_rows,
     build_row_id_conflict_rows,
@@ -37,8 +37,8 @@ def test_files_conflict_while_both_are_live(
     place = {"source": "commit", "file": "f", "line": 1, "path": None, "base_row_id": 0, "last_row_id": 1}
     one, two = ({**place, "path_key": key, "version": spans[0][0]} for key, spans in (("a", older), ("b", newer)))
     for pair in ((one, two), (two, one)):
-        row = _build_conflict(*pair, {("a", 0): older, ("b", 0): newer}, 5)
-        assert (row["path"], row["other_path"], row["other_is_live"]) == ("b", "a", is_live)
+        row = build_conflict(*pair, {("a", 0): older, ("b", 0): newer}, 5)
+        assert (row["path"], row["other_path"], row["other_is_live"]) == ("b", "a", is_live), f"{pair=}"
 
 
 ALWAYS = [(0, True, False)]

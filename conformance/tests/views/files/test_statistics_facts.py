@@ -79,11 +79,11 @@ def build(rows: list[tuple[str | None, int | None]]) -> dict[str, list[Any]]:
 @example([('{"numRecords":5,"nullCount":{"a":5}}', None), ("é", None), ("", None), (None, None)])
 def test_both_ways_agree(rows: list[tuple[str | None, int | None]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statistics_facts, "_FEWEST_PLAIN", len(rows) + 1)
+        patch.setattr(statistics_facts, "FEWEST_PLAIN", len(rows) + 1)
         one_by_one = build(rows)
-        patch.setattr(statistics_facts, "_FEWEST_PLAIN", 0)
+        patch.setattr(statistics_facts, "FEWEST_PLAIN", 0)
         assert build(rows) == one_by_one
-        patch.setattr(plain_statistics, "_AT_ONCE", 3)
+        patch.setattr(plain_statistics, "ROWS_AT_ONCE", 3)
         assert build(rows) == one_by_one
 
 
@@ -105,18 +105,18 @@ def test_usual_strings_are_not_decoded(text: str, null_columns: str | None) -> N
 
 
 def test_long_strings_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics_facts, "_FEWEST_PLAIN", 1)
+    monkeypatch.setattr(statistics_facts, "FEWEST_PLAIN", 1)
     monkeypatch.setattr(statistics_facts, "read_plain_statistics", None)
     assert build([('{"numRecords":3,"minValues":{"a":"' + "x" * 1_000 + '"}}', None)])["num_records"] == [3]
 
 
 def test_many_different_null_counts_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = pl.Series([f'{{"numRecords":{count},"nullCount":{{"a":{count}}}}}' for count in (1, 2)])
-    monkeypatch.setattr(plain_statistics, "_MOST_END_BYTES", 2 * len('{"a":1}}'))
+    monkeypatch.setattr(plain_statistics, "MOST_END_BYTES", 2 * len('{"a":1}}'))
     assert read_plain_statistics(texts, pl.Series([None, None], dtype=pl.Int64))[0].to_list() == [1, 2]
-    monkeypatch.setattr(plain_statistics, "_MOST_END_BYTES", 2 * len('{"a":1}}') - 1)
+    monkeypatch.setattr(plain_statistics, "MOST_END_BYTES", 2 * len('{"a":1}}') - 1)
     assert read_plain_statistics(texts, pl.Series([None, None], dtype=pl.Int64))[0].to_list() == [None, None]
-    monkeypatch.setattr(statistics_facts, "_FEWEST_PLAIN", 1)
+    monkeypatch.setattr(statistics_facts, "FEWEST_PLAIN", 1)
     assert build([(text, None) for text in texts])["null_columns"] == ['[["a"]]', '[["a"]]']
 
 
@@ -127,5 +127,5 @@ def test_characters_of_several_bytes_may_be_anywhere(character: str, digits: int
     for name in ("a" * length + character for length in range(8)):
         text = f'{{"numRecords":{records},"minValues":{{"{name}":1}},"nullCount":{{"{name}":1}}}}'
         found, columns = read_plain_statistics(pl.Series([text, None]), pl.Series([None, None], dtype=pl.Int64))
-        assert found.to_list() == [records, None]
+        assert found.to_list() == [records, None], f"{name=}"
         assert columns.to_list() == [f'[["{name}"]]', None]

@@ -56,6 +56,6 @@ def test_summaries_change_nothing(repeated: int, monkeypatch: pytest.MonkeyPatch
         ]
         * repeated
     )
-    monkeypatch.setattr(small_bitmaps, "_FEWEST", 1)
+    monkeypatch.setattr(small_bitmaps, "FEWEST_VECTORS", 1)
     assert_frame_equal(vector_facts(rows), one_by_one)
     assert_frame_equal(vector_facts(rows.clear()), one_by_one.clear())

@@ -117,14 +117,14 @@ def trace(history: list[tuple[WireStruct, ...] | set[str | None]]) -> list[Any]:
                 state.file_context("/t"),
                 state.table_schema,
                 dict(state.columns.changes),
-                state.columns._known,
+                state.columns.known_columns,
                 state.mapped.names,
                 state.clustered.fields_since([("a",), ("b",), ("p",)]),
-                list(state.row_requirements.leaves._current),
+                list(state.row_requirements.leaves.current),
             )
         )
     rows = (state.rows, state.variant_uses.rows, state.row_id_columns.rows, state.widening.records.rows)
-    return [*found, *rows, state.widening.changes, state.file_requirements.changes, state.file_requirements._columns]
+    return [*found, *rows, state.widening.changes, state.file_requirements.changes, state.file_requirements.columns]
 
 
 @example_settings(80)
@@ -205,4 +205,4 @@ def test_repeated_names_are_those_of_the_complete_schema(steps: list[list[dict[s
     for step in steps:
         drawn += step
         schema = parse(*drawn)
-        assert names.find(schema) == find_repeated_names(schema)
+        assert names.find(schema) == find_repeated_names(schema), f"{step=}"

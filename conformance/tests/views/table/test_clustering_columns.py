@@ -14,7 +14,6 @@ from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.views.table.clustering_columns import (
     find_columns_without_statistics,
-    find_field,
     find_logically_named_columns,
     find_unknown_columns,
     resolve_columns,
@@ -102,9 +101,6 @@ NESTED = parse_schema(schema(field("c"), field("s", {"type": "struct", "fields":
     ],
 )
 def test_column_resolves_to_the_spelling_of_the_schema(column: tuple[str, ...], path: tuple[str, ...]) -> None:
-    found = find_field(column, NESTED, None)
-    assert (found and found[0]) == path
-    assert found is None or found[1].name == path[-1]
     assert resolve_columns((column,), NESTED, None) == ((path,) if path else ())
 
 

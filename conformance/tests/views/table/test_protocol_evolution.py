@@ -1,7 +1,5 @@
 """Changes of the protocol. Source: Table Features for New and Existing Tables, Supported Features."""
 
-import pytest
-
 from deltaspec.protocol.actions import Protocol
 from deltaspec.protocol.revisions import Revision
 from deltaspec.views.table.protocol_evolution import (
@@ -9,7 +7,6 @@ from deltaspec.views.table.protocol_evolution import (
     find_omitted_features,
     find_removals_judged_elsewhere,
     get_listed_features,
-    is_illegal_downgrade,
 )
 
 
@@ -57,15 +54,6 @@ def test_both_spellings_of_a_feature_are_the_same() -> None:
     )
     assert find_illegal_removals(before, after, Revision.R1) == []
     assert find_illegal_removals(before, after, Revision.R3) == ["timestampNTZ"]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [((1, 2), (1, 2), False), ((1, 2), (2, 5), False), ((2, 5), (1, 5), True), ((1, 5), (1, 4), True)],
-)
-def test_versions_never_decrease(before: tuple[int, int], after: tuple[int, int], expected: bool) -> None:
-    assert is_illegal_downgrade(_protocol(*before), _protocol(*after)) is expected
-    assert not is_illegal_downgrade(None, _protocol(*after))
 
 
 def test_used_feature_omitted_on_upgrade_is_found() -> None:

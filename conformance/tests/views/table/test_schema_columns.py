@@ -97,7 +97,7 @@ def test_cache_does_not_confuse_columns_after_unpickling() -> None:
     copy = pickle.loads(pickle.dumps(cache))
     for text in (_FIRST, *(each for name, each in TEXTS.items() if name in ("a column more", "another order"))):
         schema = parse_schema(text)
-        assert copy.collect(schema) == [repr(Struct((each,))) for each in schema.fields]
+        assert copy.collect(schema) == [repr(Struct((each,))) for each in schema.fields], f"{text=}"
 
 
 def test_columns_of_common_types_without_metadata_are_not_special() -> None:

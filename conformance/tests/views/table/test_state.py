@@ -259,10 +259,10 @@ def test_commits_with_commit_info_only_are_applied_as_any_other(
             state.rows,
             state.variant_uses.rows,
             state.row_id_columns.rows,
-            state._first_commit,
+            state.first_commit,
             state.columns,
         ]
 
-    with patch.object(TableState, "_has_only_commit_info", return_value=False):
+    with patch.object(TableState, "has_only_commit_info", return_value=False):
         expected = trace(TableState())
     assert trace(TableState()) == expected

@@ -157,7 +157,7 @@ VALID_TEXTS = st.binary(max_size=24).map(encode_padded)
 @given(st.lists(VALID_TEXTS), st.lists(st.text(max_size=10), max_size=1), st.integers(0, 40))
 @example(["%nSc0"], ["%nSc1"], 1 << 20)
 def test_texts_are_decoded_together_as_one_by_one(valid: list[str], other: list[str], length: int) -> None:
-    with patch.object(native, "_JOINED_BYTES", length):
+    with patch.object(native, "JOINED_BYTES", length):
         assert list(native.decode_inline_texts(valid)) == [
             None if is_last else native.decode_inline_text(text) for text, is_last in mark_last(valid, length)
         ]

@@ -32,7 +32,7 @@ def open_reader(directory: Path, version: int = 1) -> tuple[DeletionVectorReader
 @pytest.fixture(params=["whole", "by entry"])
 def _small_files(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "by entry":
-        monkeypatch.setattr(deletion_vector_reader, "_SMALL_FILE_BYTES", 4)
+        monkeypatch.setattr(deletion_vector_reader, "SMALL_FILE_BYTES", 4)
 
 
 @pytest.mark.usefixtures("_small_files")

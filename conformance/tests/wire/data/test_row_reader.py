@@ -321,14 +321,14 @@ def test_leaves_equal_the_rows(drawn: tuple[Struct, list[list[Any]], bytes, list
         assert (found.rows, found.valid_rows) == (len(values), len(valid))
         assert (found.nulls, found.valid_nulls) == (values.count(None), valid.count(None))
         if isinstance(kind, (Array, Map)) or kind in (Primitive("variant"), Primitive("void")):
-            assert (found.minimum, found.maximum) == (None, None)
+            assert (found.minimum, found.maximum) == (None, None), f"{path=}"
             continue
         numbers = [value for value in valid if value is not None and value == value]
-        assert found.has_nan == any(value != value for value in valid)
+        assert found.has_nan == any(value != value for value in valid), f"{path=}"
         assert (found.minimum, found.maximum) == (
             min(numbers, key=_key, default=None),
             max(numbers, key=_key, default=None),
-        )
+        ), f"{path=}"
 
 
 @pytest.mark.parametrize(

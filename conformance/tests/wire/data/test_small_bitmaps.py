@@ -28,7 +28,7 @@ Vector = tuple[str | None, int | None]
 
 @pytest.fixture(autouse=True, scope="module")
 def few_vectors_are_summarized() -> Iterator[None]:
-    with patch.object(small_bitmaps, "_FEWEST", 1):
+    with patch.object(small_bitmaps, "FEWEST_VECTORS", 1):
         yield
 
 
@@ -65,7 +65,7 @@ def find_facts(vector: Vector) -> dict[str, Any] | None:
 small_rows = st.builds(
     lambda base, rows: [base * 65536 + row for row in sorted(rows)],
     st.sampled_from([0, 1, 65535, 65536, (1 << 47) - 1]),
-    st.sets(st.integers(0, 65535), min_size=1, max_size=small_bitmaps._MOST_ROWS),
+    st.sets(st.integers(0, 65535), min_size=1, max_size=small_bitmaps.MOST_ROWS),
 )
 any_rows = st.lists(st.integers(0, (1 << 63) - 1) | st.integers(0, 200_000), max_size=200, unique=True)
 
@@ -134,11 +134,13 @@ def test_rows_that_do_not_ascend_are_left_to_the_model() -> None:
         repeated = [*places[: first + 1], places[first], *places[first + 2 :]]
         for each in (swapped, repeated):
             text = z85.encode(data[:32] + b"".join(each) + bytes(2))
-            assert summarize([build_vector([3]), (text, len(data)), build_vector([4, 5])]).keys() == {0, 2}
+            assert summarize([build_vector([3]), (text, len(data)), build_vector([4, 5])]).keys() == {0, 2}, (
+                f"{first=}, {each=}"
+            )
 
 
 def test_many_vectors_keep_their_places(monkeypatch: Any) -> None:
-    monkeypatch.setattr(small_bitmaps, "_AT_ONCE", 7)
+    monkeypatch.setattr(small_bitmaps, "VECTORS_AT_ONCE", 7)
     vectors: list[Vector] = [build_vector([n, n + 3]) if n % 3 else ("", 0) for n in range(50)]
     found = summarize(vectors)
     assert {row: each["decoded_last_row"] for row, each in found.items()} == {n: n + 3 for n in range(50) if n % 3}
@@ -148,6 +150,6 @@ def test_few_vectors_have_no_summary(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, sizes = pl.Series([build_vector([3])[0], None]), pl.Series([34, 34])
     found = summarize_small_vectors(texts, sizes)
     assert len(found) == 1
-    monkeypatch.setattr(small_bitmaps, "_FEWEST", 2)
+    monkeypatch.setattr(small_bitmaps, "FEWEST_VECTORS", 2)
     assert_frame_equal(summarize_small_vectors(texts, sizes), found.clear())
     assert_frame_equal(summarize_small_vectors(texts.clear(), sizes.clear()), found.clear())

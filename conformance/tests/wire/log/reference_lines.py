@@ -199,12 +199,14 @@ def assert_equals_reference(log: LogFile, every: list[bytes]) -> None:
         odd = (
             odd or expected.actions > 1 or expected.repeats or line.startswith(b"\xef\xbb\xbf") or line.endswith(b"\r")
         )
-        assert (fault is not None) == odd
+        assert (fault is not None) == odd, f"line {number}: {line!r}"
         if fault is not None:
-            assert (fault.json_error is not None) == (not expected.is_json)
-            assert fault.actions == expected.actions
-            assert (fault.repeated_key is not None) == expected.repeats
-            assert (fault.schema_error is not None) == (expected.kind is not None and not sound)
+            assert (fault.json_error is not None) == (not expected.is_json), f"line {number}: {line!r}"
+            assert fault.actions == expected.actions, f"line {number}: {line!r}"
+            assert (fault.repeated_key is not None) == expected.repeats, f"line {number}: {line!r}"
+            assert (fault.schema_error is not None) == (expected.kind is not None and not sound), (
+                f"line {number}: {line!r}"
+            )
 
 
 def assert_same(decoded: dict[str, Any], expected: ReferenceLine) -> None:

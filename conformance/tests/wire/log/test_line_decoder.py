@@ -27,10 +27,10 @@ def test_lines_decode_as_in_the_reference(every: list[bytes]) -> None:
 @example_settings(200)
 @given(line=lines().filter(bool), revision=st.sampled_from(Revision))
 def test_fast_path_accepts_only_lines_without_defects(line: bytes, revision: Revision) -> None:
-    kind, action = line_decoder._decode_valid_line(line, get_action_types(revision))
+    kind, action = line_decoder.decode_valid_line(line, get_action_types(revision))
     if kind is None:
         return
-    assert line_decoder._explain_and_decode(line, revision) == (kind, action, None)
+    assert line_decoder.explain_and_decode(line, revision) == (kind, action, None)
 
 
 CANONICAL = [
@@ -61,8 +61,8 @@ _REMOVE = b'{"remove":{"path":"b","dataChange":true}}'
 def test_canonical_lines_take_the_fastest_path(line: bytes) -> None:
     found = decode_canonical_line(line, Revision.CURRENT)
     assert found[1] is not None
-    assert line_decoder._decode_valid_line(line, ACTION_TYPES) in (found, (None, None))
-    assert line_decoder._explain_and_decode(line, Revision.CURRENT) == (*found, None)
+    assert line_decoder.decode_valid_line(line, ACTION_TYPES) in (found, (None, None))
+    assert line_decoder.explain_and_decode(line, Revision.CURRENT) == (*found, None)
 
 
 def test_keys_of_a_canonical_line_may_have_any_order() -> None:
@@ -123,9 +123,9 @@ def damaged_lines(draw: st.DrawFn) -> bytes:
 def test_faster_paths_accept_only_what_the_slow_path_accepts(line: bytes, revision: Revision) -> None:
     for found in (
         decode_canonical_line(line, revision),
-        line_decoder._decode_valid_line(line, get_action_types(revision)),
+        line_decoder.decode_valid_line(line, get_action_types(revision)),
     ):
-        assert found[0] is None or line_decoder._explain_and_decode(line, revision) == (*found, None)
+        assert found[0] is None or line_decoder.explain_and_decode(line, revision) == (*found, None)
 
 
 @example_settings(100)
@@ -144,7 +144,7 @@ def decode_slowly(data: bytes, revision: Revision = Revision.CURRENT) -> LogFile
     with (
         patch.object(line_decoder, "decode_canonical_block", lambda *_: None),
         patch.object(line_decoder, "decode_canonical_line", lambda *_: (None, None)),
-        patch.object(line_decoder, "_decode_valid_line", lambda *_: (None, None)),
+        patch.object(line_decoder, "decode_valid_line", lambda *_: (None, None)),
     ):
         return decode_lines(data, revision)
 
@@ -186,9 +186,9 @@ def test_canonical_files_are_decoded_in_one_call(revision: Revision) -> None:
     info = [b'{"commitInfo":{ "x" : 1}}']
     for every in (lines, info + lines, lines + info):
         for data in (b"\n".join(every), b"\n".join(every) + b"\n"):
-            with patch.object(line_decoder, "_decode_valid_line", side_effect=line_decoder._decode_valid_line) as valid:
+            with patch.object(line_decoder, "decode_valid_line", side_effect=line_decoder.decode_valid_line) as valid:
                 found = decode_lines(data, revision)
-            assert valid.call_count == len(every) - len(lines)
+            assert valid.call_count == len(every) - len(lines), f"{data=}"
             assert_same_file(found, decode_slowly(data, revision))
 
 
@@ -233,7 +233,7 @@ def test_canonical_block_may_end_without_a_line_feed() -> None:
 
 
 def test_odd_line_slows_down_only_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_decoder, "_BLOCK_BYTES", 9 * len(_ADD))
+    monkeypatch.setattr(line_decoder, "BLOCK_BYTES", 9 * len(_ADD))
     data = (_ADD + b"\n") * 40 + b"{}\n" + (_ADD + b"\n") * 40
     with patch.object(line_decoder, "decode_canonical_line", side_effect=decode_canonical_line) as single:
         found = decode_lines(data)
@@ -254,10 +254,10 @@ def test_repeated_key_is_found_in_every_position(space: str) -> None:
                 written = [f'"{name}"{first if name == key else ""}:{each}' for name, each in values.items()]
                 written.insert(place, f'"{key}"{second}:{value}')
                 line = f'{{"add":{{{",".join(written)}}}}}\n'.encode()
-                assert decode_lines(line).faults[1].repeated_key == f"/add/{key}"
+                assert decode_lines(line).faults[1].repeated_key == f"/add/{key}", f"{line=}"
                 log = decode_lines((_REMOVE + b"\n") * 2 + line + _REMOVE * 2 + b"\n" + _REMOVE)
-                assert log.faults[3].repeated_key == f"/add/{key}"
-                assert list(log.faults) == [3, 4]
+                assert log.faults[3].repeated_key == f"/add/{key}", f"{line=}"
+                assert list(log.faults) == [3, 4], f"{line=}"
 
 
 @pytest.mark.parametrize(
@@ -407,12 +407,12 @@ def test_lines_with_equal_defects_share_the_outcome() -> None:
 
 def test_line_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     known: dict[bytes, int] = {}
-    monkeypatch.setattr(line_decoder, "_MAX_CACHED_LINES", 5)
+    monkeypatch.setattr(line_decoder, "MAX_CACHED_LINES", 5)
     for number in range(100):
-        line_decoder._cache_outcome(known, b"%d" % number, 1)
-        assert len(known) <= 5
+        line_decoder.cache_outcome(known, b"%d" % number, 1)
+        assert len(known) <= 5, f"{number=}"
     known.clear()
-    line_decoder._cache_outcome(known, b"x" * (line_decoder._MAX_CACHED_LINE_BYTES + 1), 1)
+    line_decoder.cache_outcome(known, b"x" * (line_decoder.MAX_CACHED_LINE_BYTES + 1), 1)
     assert known == {}
 
 
@@ -420,7 +420,7 @@ def test_line_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(every=st.lists(lines(), min_size=1, max_size=4), order=st.lists(st.integers(0, 3), max_size=12))
 def test_repeated_lines_decode_as_single_lines_do(every: list[bytes], order: list[int]) -> None:
     repeated = [every[place % len(every)] for place in order]
-    with patch.object(line_decoder, "_MAX_CACHED_LINES", 2):
+    with patch.object(line_decoder, "MAX_CACHED_LINES", 2):
         log = decode_lines(b"".join(line + b"\n" for line in repeated))
     alone = [decode_lines(line + b"\n") for line in repeated]
     assert log.kinds == [each.kinds[0] for each in alone]
@@ -432,11 +432,11 @@ def test_repeated_lines_decode_as_single_lines_do(every: list[bytes], order: lis
 def test_file_split_in_blocks_has_the_same_lines(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = decode_lines(data)
     for size in range(5):
-        monkeypatch.setattr(line_decoder, "_BLOCK_BYTES", size)
-        blocks = list(line_decoder._split_blocks(data))
-        assert b"".join(blocks) == data
-        lines = [line for block in blocks for line in line_decoder._split_lines(block)]
-        assert lines == (data.removesuffix(b"\n").split(b"\n") if data else [])
+        monkeypatch.setattr(line_decoder, "BLOCK_BYTES", size)
+        blocks = list(line_decoder.split_blocks(data))
+        assert b"".join(blocks) == data, f"{size=}"
+        lines = [line for block in blocks for line in line_decoder.split_lines(block)]
+        assert lines == (data.removesuffix(b"\n").split(b"\n") if data else []), f"{size=}"
         assert_same_file(decode_lines(data), expected)
 
 
@@ -444,11 +444,11 @@ def test_depth_that_is_read_does_not_depend_on_the_form_of_a_line() -> None:
     for levels in (150, 250, 600):
         body = b'{"x":' + b"[" * levels + b"1" + b"]" * levels + b"}"
         canonical, spaced = (b'{"commitInfo":' + each + b"}" for each in (body, body.replace(b":", b": ")))
-        assert decode_lines(canonical).unread.keys() == decode_lines(spaced).unread.keys()
+        assert decode_lines(canonical).unread.keys() == decode_lines(spaced).unread.keys(), f"{levels=}"
 
 
 def test_summaries_of_files_with_defects_are_not_cached() -> None:
-    cache = line_outcomes._summarize_few_outcomes.cache_info
+    cache = line_outcomes.summarize_few_outcomes.cache_info
     before = cache().currsize
     assert decode_lines(b'{"commitInfo":{"not cached":1,"not cached":2}}').summary.kinds == {"commitInfo": 1}
     assert cache().currsize == before

@@ -14,11 +14,11 @@ from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log import line_validation
 from deltaspec.wire.log.line_validation import (
     LineError,
-    _validate,
     contains_lone_surrogate,
     explain_action,
     explain_line,
     explain_object,
+    find_first_defect,
 )
 
 VECTOR = '"deletionVector":{"storageType":"u","pathOrInlineDv":"x","sizeInBytes":%s,"cardinality":1}'
@@ -190,10 +190,10 @@ def test_values_of_one_shape_are_validated_once_and_shown_as_they_are(monkeypatc
 
     def best_fault(schema: str, value: Any) -> Any:
         asked.append(schema)
-        return _validate(schema, value)
+        return find_first_defect(schema, value)
 
-    monkeypatch.setattr(line_validation, "_DEFECT_BY_SHAPE", {})
-    monkeypatch.setattr(line_validation, "_validate", best_fault)
+    monkeypatch.setattr(line_validation, "DEFECT_BY_SHAPE", {})
+    monkeypatch.setattr(line_validation, "find_first_defect", best_fault)
     for number in range(500):
         fault = explain_line((ADD % (f'{{"p":"{number}"}}', f'"{number}"', "")).encode())
         assert fault.schema_error == f"size is the text '{number}', should be integer"
@@ -236,9 +236,9 @@ def _build_similar(value: Any) -> Any:
     body=st.dictionaries(st.sampled_from(_FIELDS), _VALUES, max_size=8) | _VALUES,
 )
 def test_values_of_one_shape_have_equal_defects(schema: str, body: Any) -> None:
-    one, other = line_validation._to_lossless(body), line_validation._to_lossless(_build_similar(body))
-    assert line_validation._shape(one) == line_validation._shape(other)
-    assert _validate(schema, one) == _validate(schema, other)
+    one, other = line_validation.to_lossless(body), line_validation.to_lossless(_build_similar(body))
+    assert line_validation.compute_shape(one) == line_validation.compute_shape(other)
+    assert find_first_defect(schema, one) == find_first_defect(schema, other)
 
 
 @example_settings(200)
@@ -250,8 +250,8 @@ def test_shape_distinguishes_types_and_members(one: Any, other: Any) -> None:
         return [kinds(each) for each in value] if isinstance(value, list) else type(value).__name__
 
     if kinds(one) != kinds(other):
-        assert line_validation._shape(line_validation._to_lossless(one)) != line_validation._shape(
-            line_validation._to_lossless(other)
+        assert line_validation.compute_shape(line_validation.to_lossless(one)) != line_validation.compute_shape(
+            line_validation.to_lossless(other)
         )
 
 
@@ -285,8 +285,8 @@ def _nearly_valid(draw: st.DrawFn, schema: dict[str, Any], definitions: dict[str
 @given(data=st.data(), name=st.sampled_from(sorted(line_validation.SCHEMA_TYPES)))
 def test_classes_accept_what_their_schemas_accept(data: st.DataObject, name: str) -> None:
     schema = line_validation.build_json_schema(name)
-    value = line_validation._to_lossless(data.draw(_nearly_valid(schema, schema["$defs"])))
-    assert line_validation._converts(name, value) == line_validation._validator(name).is_valid(value)
+    value = line_validation.to_lossless(data.draw(_nearly_valid(schema, schema["$defs"])))
+    assert line_validation.is_convertible(name, value) == line_validation.get_validator(name).is_valid(value)
 
 
 @pytest.mark.parametrize("number", ["1.0", "1e0", "1" * 5000, "9223372036854775808"])
@@ -310,9 +310,9 @@ def test_schemas_depend_only_on_the_shape() -> None:
     said = {"$ref", "$defs", "$schema", "title", "description", "default"}
     for name in line_validation.SCHEMA_TYPES:
         for keyword, value in _keywords(line_validation.build_json_schema(name)):
-            assert keyword in looked_at | said
+            assert keyword in looked_at | said, f"{name=}"
             if keyword in ("minimum", "maximum"):
-                assert value + (keyword == "maximum") in line_validation.INTEGER_BOUNDS
+                assert value + (keyword == "maximum") in line_validation.INTEGER_BOUNDS, f"{name=}"
 
 
 def _keywords(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -329,9 +329,9 @@ def _keywords(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def test_long_values_have_no_shape_and_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert line_validation._shape(["a"] * 2000) is line_validation._shape({"a" * 2000: "b"}) is None
-    monkeypatch.setattr(line_validation, "_DEFECT_BY_SHAPE", {})
-    monkeypatch.setattr(line_validation, "_MAX_SHAPES", 5)
+    assert line_validation.compute_shape(["a"] * 2000) is line_validation.compute_shape({"a" * 2000: "b"}) is None
+    monkeypatch.setattr(line_validation, "DEFECT_BY_SHAPE", {})
+    monkeypatch.setattr(line_validation, "MAX_SHAPES", 5)
     for number in range(20):
         assert explain_line(b'{"txn":{"a%d":1}}' % number).schema_error == "appId, version missing"
-        assert len(line_validation._DEFECT_BY_SHAPE) <= 5
+        assert len(line_validation.DEFECT_BY_SHAPE) <= 5, f"{number=}"

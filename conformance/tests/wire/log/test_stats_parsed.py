@@ -154,8 +154,8 @@ def test_old_values_in_another_calendar_are_unread() -> None:
         assert found == {
             1: '{"minValues":{"nz":"1874-12-07T18:40:00.000","l":1}}',
             2: '{"minValues":{"da":"1582-10-15","ts":"1970-01-01T00:00:00.000Z","nz":"1970-01-01T00:00:00.000","l":1}}',
-        }
-        assert reasons == {f"add.stats_parsed.minValues.{name} {why}" for name in ("da", "ts")}
+        }, f"{metadata=}"
+        assert reasons == {f"add.stats_parsed.minValues.{name} {why}" for name in ("da", "ts")}, f"{metadata=}"
     assert read_statistics(table.replace_schema_metadata({"org.apache.spark.version": "3.5.0"}))[1] == set()
     assert read_statistics(table)[1] == set()
 

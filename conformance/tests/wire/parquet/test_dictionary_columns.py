@@ -37,7 +37,7 @@ def read(data: bytes, deleted: BitMap64 | None = None, *names: str) -> DataFileR
 
 def read_as_strings(data: bytes, deleted: BitMap64 | None = None, *names: str) -> DataFileRows:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page_sizes, "_FEWEST_REPEATS", 1 << 40)
+        patch.setattr(page_sizes, "FEWEST_REPEATS", 1 << 40)
         assert find_dictionaries(data) == {}
         return read(data, deleted, *names)
 

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from deltaspec.wire.parquet import file_opener
-from deltaspec.wire.parquet.file_opener import _read_all
+from deltaspec.wire.parquet.file_opener import read_all
 
 
 class ShortReads(io.BytesIO):
@@ -19,13 +19,13 @@ class ShortReads(io.BytesIO):
 @pytest.mark.parametrize("length", [0, 1, 100, 3 << 20])
 def test_all_bytes_are_read_if_the_file_grew_or_shrank(listed: int, length: int) -> None:
     data = bytes(range(256)) * (length // 256) + b"x" * (length % 256)
-    assert _read_all(io.BytesIO(data), listed) == data
+    assert read_all(io.BytesIO(data), listed) == data
 
 
 def test_short_reads_are_continued() -> None:
-    assert _read_all(ShortReads(b"abcdefghij" * 5), 50) == b"abcdefghij" * 5
+    assert read_all(ShortReads(b"abcdefghij" * 5), 50) == b"abcdefghij" * 5
 
 
 def test_no_more_than_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_opener, "LARGE_FILE_BYTES", 100)
-    assert _read_all(io.BytesIO(b"x" * 1000), 1000) == b"x" * 100
+    assert read_all(io.BytesIO(b"x" * 1000), 1000) == b"x" * 100

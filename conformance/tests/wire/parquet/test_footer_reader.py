@@ -132,9 +132,9 @@ def test_schema_evicted_from_the_cache_is_decoded_again(tmp_path: Path) -> None:
     for number in range(150):
         write_file(tmp_path, encode_parquet(pa.schema([("c" * (number + 1), pa.int64())])), f"{number}.parquet")
     reader = FooterReader(access)
-    for _ in range(2):
+    for attempt in ("decoded", "decoded again"):
         names = [reader.read(f"{number}.parquet").schema.children[0].name for number in range(150)]
-        assert names == ["c" * (number + 1) for number in range(150)]
+        assert names == ["c" * (number + 1) for number in range(150)], attempt
 
 
 def test_long_footer_takes_a_second_read(tmp_path: Path) -> None:

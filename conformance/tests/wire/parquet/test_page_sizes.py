@@ -95,7 +95,7 @@ def test_long_dictionary_values_are_read_in_small_batches(monkeypatch: pytest.Mo
         original(self, array, offset, keep)
 
     monkeypatch.setattr(ColumnAggregate, "take", take)
-    monkeypatch.setattr(page_sizes, "_FEWEST_REPEATS", 1 << 40)  # else it is read as a dictionary
+    monkeypatch.setattr(page_sizes, "FEWEST_REPEATS", 1 << 40)  # else it is read as a dictionary
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), ["x" * 1_000_000])
     data = encode_table(pa.table({"s": column}), store_schema=False)
     assert len(data) < 200_000

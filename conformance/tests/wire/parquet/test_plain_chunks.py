@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deltaspec.wire.parquet.plain_chunks import find_plain_chunk_end
 from deltaspec.wire.parquet.thrift import BINARY, ThriftReader
-from deltaspec.wire.parquet.thrift_footer import _iter_chunks
+from deltaspec.wire.parquet.thrift_footer import iter_chunks
 
 TABLE = pa.table(
     {
@@ -48,7 +48,7 @@ def get_footer(data: bytes) -> bytes:
 
 def list_chunks(footer: bytes) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each column chunk."""
-    for reader in _iter_chunks(footer):
+    for reader in iter_chunks(footer):
         begin = reader.position
         reader.skip_struct(1, BINARY)
         yield begin, reader.position
@@ -80,11 +80,11 @@ def test_chunk_with_a_path_is_not_plain(path: bytes) -> None:
     """The path is field 1, in the short or long form of a header."""
     for begin, end in CHUNKS:
         chunk = path + FOOTER[begin + 1 : end]
-        assert ThriftReader(chunk).skip_struct(1, BINARY) is not None
-        assert find_plain_chunk_end(chunk, 0) is None
+        assert ThriftReader(chunk).skip_struct(1, BINARY) is not None, f"{begin=}, {end=}"
+        assert find_plain_chunk_end(chunk, 0) is None, f"{begin=}, {end=}"
         late = FOOTER[begin : end - 1] + b"\x08\x02\x01b\x00"
-        assert ThriftReader(late).skip_struct(1, BINARY) is not None
-        assert find_plain_chunk_end(late, 0) is None
+        assert ThriftReader(late).skip_struct(1, BINARY) is not None, f"{begin=}, {end=}"
+        assert find_plain_chunk_end(late, 0) is None, f"{begin=}, {end=}"
 
 
 @pytest.mark.parametrize(

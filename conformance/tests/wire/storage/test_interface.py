@@ -200,7 +200,7 @@ class TestReading:
         with pytest.raises(UnreadableParquet):
             open_parquet(source)
         broken = ArrowStore(table.as_uri()).open_seekable("bad.parquet")
-        broken._reader = BrokenReader(broken._reader)
+        broken.reader = BrokenReader(broken.reader)
         with pytest.raises(StorageError, match=r"bad\.parquet: connection reset"):
             open_parquet(broken)
 

@@ -68,7 +68,7 @@ class TestListing:
     ) -> None:
         store = put_table(s3)
         pages = [(name, Entry(name, 0, 0)) for name in ("b", "", "a")]  # some stores do not sort
-        monkeypatch.setattr(store, "_pages", lambda *_: iter(pages))
+        monkeypatch.setattr(store, "iter_entries", lambda *_: iter(pages))
         assert list_names(store.list_files()) == ["a", "b"]
 
     def test_file_with_the_name_of_a_folder_is_listed(self, s3: FaultyS3) -> None:
@@ -113,7 +113,7 @@ class TestListing:
         (tmp_path / "a").write_bytes(b"")
         (tmp_path / "b").mkdir()
         store = ArrowStore(tmp_path.as_uri())
-        store._system = Refusing(store._system, f"{tmp_path}/b")
+        store.system = Refusing(store.system, f"{tmp_path}/b")
         assert [str(each) if isinstance(each, StorageError) else each.name for each in store.list_files()] == [
             "a",
             "b/: cannot be listed: quota exceeded",
@@ -183,7 +183,7 @@ class TestReading:
         ]:
             assert one.seek(offset, whence) == other.seek(offset, whence)
             assert one.read(length) == other.read(length)
-            assert one.tell() == other.tell()
+            assert one.tell() == other.tell(), f"{whence=}, {offset=}, {length=}"
 
     def test_requests_end_at_the_end_of_the_file(self) -> None:
         data, ranges = bytes(300), []
@@ -315,7 +315,7 @@ class TestSecrets:
                 told += "".join(traceback.format_exception(fault))
         told += "".join(str(each) for each in store.list_files()) + "".join(capfd.readouterr())
         assert told.count("Traceback") == 3
-        assert not any(secret in told for secret in (KEY_ID, SECRET, TOKEN, "Signature", "X-Amz"))
+        assert [secret for secret in (KEY_ID, SECRET, TOKEN, "Signature", "X-Amz") if secret in told] == []
 
 
 class Refusing:

@@ -8,7 +8,7 @@ from helpers.cli import run
 from helpers.faulty_s3 import FaultyS3, run_faulty_s3, set_environment
 
 import deltaspec
-from deltaspec.commands.several_tables import _share_limit
+from deltaspec.commands.several_tables import divide_limit
 from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage import rate_limit
 from deltaspec.wire.storage.rate_limit import SETTING, RateLimit, get_rate_limit
@@ -70,8 +70,8 @@ def test_stores_of_a_process_share_the_limit() -> None:
 
 
 def test_workers_share_the_limit() -> None:
-    assert _share_limit({"max_requests_per_second": 100.0}, 4) == 25
-    assert _share_limit({"max_requests_per_second": None}, 4) is None
+    assert divide_limit({"max_requests_per_second": 100.0}, 4) == 25
+    assert divide_limit({"max_requests_per_second": None}, 4) is None
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
 def test_every_request_waits_for_its_turn(s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     limit = RateLimit(5, clock, clock.sleep)
-    monkeypatch.setattr(rate_limit, "_get_shared_limit", lambda per_second: limit)
+    monkeypatch.setattr(rate_limit, "get_shared_limit", lambda per_second: limit)
     clock.waits = 0
     report = deltaspec.validate("s3://lake/t", level="rows", storage_options={SETTING: "5"})
     assert report.verdict == "conforms"
@@ -106,7 +106,7 @@ def test_every_request_waits_for_its_turn(s3: FaultyS3, monkeypatch: pytest.Monk
 
 def test_command_sets_the_limit(s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float] = []
-    monkeypatch.setattr(rate_limit, "_get_shared_limit", lambda per_second: limits.append(per_second))
+    monkeypatch.setattr(rate_limit, "get_shared_limit", lambda per_second: limits.append(per_second))
     assert run("validate", "s3://lake/t", "--level", "log", "--max-requests-per-second", "2.5").exit_code == 0
     assert set(limits) == {2.5}
     assert run("validate", "s3://lake/t", "--max-requests-per-second", "0").exit_code == 2
