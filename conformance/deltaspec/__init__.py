@@ -75,7 +75,8 @@ def validate(
             - baseline (str): file with known findings, which are accepted; `deltaspec baseline update` creates it.
             - samples (int): how many findings of each rule the report has. Default: 1000.
             - accept_unchecked (str | collection of str): rules whose unchecked places do not make the run incomplete;
-              `feature:NAME` for a table feature that is not checked.
+              `feature:NAME` for a table feature that is not checked; `catalog` for what only the catalog of a
+              catalog-managed table knows.
             - writer_time_zone (str): time zone of the sessions that wrote the table, such as `Europe/Paris` or
               `+01:00`. SQL expressions that depend on it, such as `CAST(ts AS DATE)`, are unchecked without it.
             - since (str): path of an earlier JSON report of the table, complete and of the same release and rules. Only

@@ -95,7 +95,8 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     callback=parse_names,
     shell_complete=complete_codes,
     metavar="CODES",
-    help="Do not report the run as incomplete because of these rules, or of a table feature: feature:NAME.",
+    help="Do not report the run as incomplete because of these rules, of a table feature (feature:NAME), or of what "
+    "only the catalog of a table knows (catalog).",
 )
 @click.option(
     "--allow-outside/--no-allow-outside", help="Follow absolute paths that lead out of the table, as in shallow clones."

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.protocol.revisions import Revision
-from deltaspec.report.report_types import FEATURE_PREFIX, AcceptEntry
+from deltaspec.report.report_types import CATALOG, FEATURE_PREFIX, AcceptEntry
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
 from deltaspec.scales import LEVELS, Level
@@ -67,7 +67,7 @@ class Options(msgspec.Struct, frozen=True, dict=True):
     samples: int
     """Findings that the report keeps of each rule."""
     accept_unchecked: tuple[str, ...]
-    """Rules, and features after `feature:`, whose unchecked places do not make a run incomplete."""
+    """Rules, features after `feature:`, and `catalog`, whose unchecked places do not make a run incomplete."""
     allow_outside: bool
     """Follow absolute paths that lead out of the table."""
     writer_time_zone: str | None
@@ -237,7 +237,7 @@ def _check_boolean(name: str, value: bool) -> bool:
 def _check_codes(option: str, codes: str | Collection[str], *, features: bool = False) -> tuple[str, ...]:
     """Return codes in upper case; a single string may name several, separated by commas.
 
-    With `features`, also names of table features after `feature:`.
+    With `features`, also names of table features after `feature:`, and `catalog`.
 
     Raises:
         InvalidUsage: a code is not a string, or not a prefix of a rule code.
@@ -247,7 +247,7 @@ def _check_codes(option: str, codes: str | Collection[str], *, features: bool = 
         raise InvalidUsage(f"invalid {option} {codes!r}; expected codes of rules")
     codes = tuple(_normalize_code(each, features=features, is_listed=not isinstance(codes, str)) for each in given)
     for each in codes:
-        if features and each.startswith(FEATURE_PREFIX):
+        if features and (each == CATALOG or each.startswith(FEATURE_PREFIX)):
             continue
         if not each or not any(code.startswith(each) for code in RULES):
             similar = get_close_matches(each, RULES, 1)
@@ -259,6 +259,8 @@ def _check_codes(option: str, codes: str | Collection[str], *, features: bool = 
 def _normalize_code(code: str, *, features: bool, is_listed: bool) -> str:
     """Return a code in upper case; the name of a feature is kept, and in a list also its spaces."""
     stripped = code.strip()
+    if features and stripped.lower() == CATALOG:
+        return CATALOG
     if features and stripped.startswith(FEATURE_PREFIX):
         return code.lstrip() if is_listed else stripped
     return stripped.upper()

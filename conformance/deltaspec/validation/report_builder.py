@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from deltaspec.protocol.features.catalog_managed import FEATURE
 from deltaspec.protocol.log.file_names import SidecarName, StagedCommit, parse_log_file_name
 from deltaspec.report.report_types import (
+    CATALOG,
     FEATURE_PREFIX,
     NEEDS_CLOCK,
     REPORT_VERSION,
@@ -33,10 +34,17 @@ from deltaspec.scales import SEVERITIES
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
+from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.undecided import describe_unknown_readers
 from deltaspec.validation.options import Options
 from deltaspec.validation.pipeline import RunResult
-from deltaspec.validation.plan import MAX_LISTED_GAPS, NO_VERSION, group_files, list_unread_files
+from deltaspec.validation.plan import (
+    MAX_LISTED_GAPS,
+    NO_VERSION,
+    UNPUBLISHED,
+    group_files,
+    list_unread_files,
+)
 from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
@@ -175,7 +183,7 @@ def _drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[Not
     is_unknown = state.supported is None and not state.supported_so_far
     if is_unknown or state.protocol_was_lost:
         return entries
-    codes = {each.rule for each in entries if not each.rule.startswith(FEATURE_PREFIX)}
+    codes = {each.rule for each in entries if each.is_rule}
     unused = find_unused_rules(codes, state.supported_so_far)
     return [each for each in entries if each.rule not in unused] or entries
 
@@ -211,7 +219,12 @@ def _list_unread_files(result: RunResult) -> Iterator[FilesNotRead]:
     if sidecars:
         yield list_unread_files("no checkpoint that was read refers to them", sidecars)
     staged = [name for name, each in parsed.items() if isinstance(each, StagedCommit)]
-    if staged and not result.facts.state.supports(FEATURE):
+    if result.context.plan.is_unpublished:
+        return
+    if result.facts.state.supports(FEATURE):
+        if unpublished := [name for name, _ in list_unpublished(result.context.plan.entries)]:
+            yield list_unread_files("only the catalog knows whether it ratified these staged commits", unpublished)
+    elif staged:
         yield list_unread_files("the table is not catalog-managed, so readers ignore staged commits", staged)
 
 
@@ -237,11 +250,15 @@ def _build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str
 
 
 def _find_accepted_reasons(result: RunResult) -> list[str]:
-    """Return the reasons of entries that the user accepts: unchecked features, and files that `--since` leaves out."""
+    """Return the reasons of entries that the user accepts.
+
+    These are unchecked features, files that `--since` leaves out, and a log that only the catalog can complete.
+    """
     needed = result.facts.state.unknown_reader_features
     accepted = bool(needed) and all(map(result.context.options.accepts_feature, needed))
     earlier = () if result.facts.since is None else result.facts.since.accepted_reasons
-    return [*([describe_unknown_readers(needed)] if accepted else []), *earlier]
+    unpublished = [UNPUBLISHED] if CATALOG in result.context.options.accept_unchecked else []
+    return [*([describe_unknown_readers(needed)] if accepted else []), *unpublished, *earlier]
 
 
 def _build_ledger(

@@ -20,7 +20,7 @@ def check_log_listing(facts: LogFacts, findings: Findings) -> None:
     rows = build_listing_rows(
         facts.plan.entries.values(), facts.plan.missing or facts.plan.missing_in_revision, states, managed, gaps
     )
-    if facts.plan.version == NO_VERSION:
+    if facts.plan.version == NO_VERSION and not facts.plan.is_unpublished:
         rows.append(build_emptied_log_row())
     findings.evaluate_rows(listing, rows)
     check_staged_commits(facts, findings)

@@ -66,14 +66,14 @@ def differs(published: bytes, staged: bytes) -> bool:
 
 
 def _content(data: bytes) -> CommitContent:
-    documents = list(_documents(data))
+    documents = list(iter_documents(data))
     infos = [each["commitInfo"] for each in documents if isinstance(each.get("commitInfo"), dict)]
     transaction = next((info["txnId"] for info in infos if isinstance(info.get("txnId"), str)), None)
     other_actions = [json.dumps(_drop_nulls(each), sort_keys=True) for each in documents if "commitInfo" not in each]
     return CommitContent(transaction, other_actions)
 
 
-def _documents(data: bytes) -> Iterator[dict[str, Any]]:
+def iter_documents(data: bytes) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of the lines; other lines are skipped because another rule reports them.
 
     Raises:
