@@ -128,6 +128,13 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     help="Check only files that were added since this JSON report of the table. The report must be complete.",
 )
 @click.option(
+    "--catalog-commits",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Read what the catalog of a catalog-managed table says from this JSON file: the latest version, and names or "
+    "contents of the ratified commits that it stores. `deltaspec schema catalog-commits` describes it.",
+)
+@click.option(
     "--estimate",
     "estimates",
     is_flag=True,
@@ -188,8 +195,8 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     The exit code is that of the worst table, in the order 4, 2, 1, 5, 3, 0; one that cannot be read does not stop the
     others. If a store has not answered for three tables, and for no other, its remaining tables are not run. PATH of
     --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit
-    can also have one file for all tables. --findings-out, --state and --since also need {table}, which a single table
-    can use, too. Missing directories of such paths are created.
+    can also have one file for all tables. --findings-out, --state, --since and --catalog-commits also need {table},
+    which a single table can use, too. Missing directories of such paths are created.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
@@ -269,6 +276,8 @@ def _print_estimate(resolved: TableOptions) -> None:
     values = resolved.values
     if values["reports"]:
         raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
+    if values["catalog_commits"]:
+        raise InvalidUsage("--estimate cannot be combined with --catalog-commits")
     if values["output_format"] not in ("text", "json"):
         raise InvalidUsage("--estimate supports only: text, json")
     import_arrow_alone()

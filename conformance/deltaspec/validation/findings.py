@@ -202,7 +202,7 @@ class Findings:
         """Record that what a table feature requires is not checked."""
         self._ledger.add_reason(f"{FEATURE_PREFIX}{name}", reason, None)
 
-    def mark_catalog_unasked(self, reason: str) -> None:
+    def mark_catalog_unknown(self, reason: str) -> None:
         """Record what only the catalog of the table knows."""
         self._ledger.add_reason(CATALOG, reason, None)
 

@@ -22,6 +22,7 @@ from deltaspec.scales import LEVELS, Level
 from deltaspec.validation.accept_entries import is_expired, parse_accept_entry
 from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import read_baseline
+from deltaspec.validation.catalog_commits import RatifiedCommits, load_catalog_commits
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.instants import At, AtArgument, parse_at, parse_instant
 from deltaspec.validation.plan import parse_history
@@ -48,6 +49,7 @@ class OptionArguments(TypedDict, total=False):
     baseline: str | None
     since: str | None
     confirm: bool
+    catalog_commits: str | None
 
 
 class Options(msgspec.Struct, frozen=True, dict=True):
@@ -80,6 +82,8 @@ class Options(msgspec.Struct, frozen=True, dict=True):
     """Report whose files are not checked again; None to check all."""
     confirm: bool = True
     """Look again at a data file before it is reported."""
+    catalog: RatifiedCommits | None = None
+    """What the catalog of the table says; None if it was not asked."""
 
     @classmethod
     def create(cls, **arguments: Unpack[OptionArguments]) -> Options:
@@ -109,6 +113,7 @@ class Options(msgspec.Struct, frozen=True, dict=True):
             accept=_check_accept_entries(arguments.get("accept", ()), clock_ms),
             baseline=_check_baseline(arguments.get("baseline")),
             confirm=_check_boolean("confirm", arguments.get("confirm", True)),
+            catalog=_load_catalog(arguments.get("catalog_commits")),
         )
         _check_selection(options)
         if (file := _check_file("since", arguments.get("since"))) is None:
@@ -226,6 +231,11 @@ def _check_baseline(file: str | None) -> str | None:
     if (path := _check_file("baseline", file)) is not None:
         read_baseline(path)
     return file
+
+
+def _load_catalog(file: str | None) -> RatifiedCommits | None:
+    path = _check_file("catalog_commits", file)
+    return None if path is None else load_catalog_commits(path)
 
 
 def _check_boolean(name: str, value: bool) -> bool:

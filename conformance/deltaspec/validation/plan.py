@@ -99,6 +99,9 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     """Parts of the log before the validated history. Missing commits separate them from each other and from it."""
     at: VersionAt | None = None
     """How the version was found, if the user named a time; None otherwise."""
+    listed: tuple[Entry, ...] | None = None
+    """The listing as it is, if a catalog was asked: `entries` then has what it ratified under the names of published
+    commits. None without a catalog."""
     is_unpublished: bool = False
     """The log has only staged commits, and nothing that a published commit leaves behind."""
 

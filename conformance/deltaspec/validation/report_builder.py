@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from deltaspec.protocol.features.catalog_managed import FEATURE
-from deltaspec.protocol.log.file_names import SidecarName, StagedCommit, parse_log_file_name
+from deltaspec.protocol.log.file_names import CommitName, SidecarName, StagedCommit, parse_log_file_name
 from deltaspec.report.report_types import (
     CATALOG,
     FEATURE_PREFIX,
@@ -21,6 +21,7 @@ from deltaspec.report.report_types import (
     CopiedFrom,
     DerivedFileNotCompared,
     FilesNotRead,
+    Finding,
     NotChecked,
     Refusal,
     Report,
@@ -48,8 +49,10 @@ from deltaspec.validation.plan import (
 from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
+from deltaspec.views.log.log_files import listing
+from deltaspec.views.log.staged_commits import staged_commits
 from deltaspec.views.table.state import TableState
-from deltaspec.wire.storage.interface import escape_file_name
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, escape_file_name
 
 _MAX_SOUND_AGAIN = 20
 """Files that the report names."""
@@ -78,6 +81,7 @@ def build_report(result: RunResult, backend: str) -> Report:
     ledger = _build_ledger([*undecided, *_list_blocked_rules(options)], options.accept_unchecked, accepted)
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
+    ledger = [replace(each, file=_name_source(each.file, options)) for each in ledger]
     counts: dict[str, int] = {
         severity: sum(number for code, number in totals.items() if RULES[code].severity_in(revision) == severity)
         for severity in SEVERITIES
@@ -109,7 +113,7 @@ def build_report(result: RunResult, backend: str) -> Report:
         counts=counts,
         totals=dict(sorted(totals.items())),
         findings=[
-            replace(each, fingerprint=compute_fingerprint(each, context.store.root))
+            replace(each, fingerprint=compute_fingerprint(each, context.store.root), file=_name_finding(each, options))
             for each in findings.sorted_findings
         ],
         rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
@@ -128,6 +132,22 @@ def build_report(result: RunResult, backend: str) -> Report:
         checked=checked,
         **_build_acceptance(findings, options, totals.total(), checked.decided_rules),
     )
+
+
+def _name_finding(finding: Finding, options: Options) -> str | None:
+    """Return the file of a finding. Those of the listing and of staged commits are about the published file."""
+    is_of_file = RULES[finding.rule].view in (listing, staged_commits)
+    return finding.file if is_of_file else _name_source(finding.file, options)
+
+
+def _name_source(file: str | None, options: Options) -> str | None:
+    """Return where a commit was read from: what the catalog ratified has the name of a published commit."""
+    catalog = options.catalog
+    name = parse_log_file_name((file or "").removeprefix(f"{LOG_DIRECTORY}/"))
+    if catalog is None or not isinstance(name, CommitName) or name.version not in catalog.sources:
+        return file
+    staged = catalog.sources[name.version]
+    return f"{LOG_DIRECTORY}/{staged}" if staged is not None else f"inline commit {name.version} of the catalog"
 
 
 def _list_sound_again(files: dict[str, str]) -> SoundAgain | None:
@@ -221,7 +241,11 @@ def _list_unread_files(result: RunResult) -> Iterator[FilesNotRead]:
     staged = [name for name, each in parsed.items() if isinstance(each, StagedCommit)]
     if result.context.plan.is_unpublished:
         return
-    if result.facts.state.supports(FEATURE):
+    catalog = result.context.options.catalog
+    if catalog is not None:
+        if leftovers := sorted(set(staged) - set(catalog.sources.values())):
+            yield list_unread_files("leftovers: the catalog does not name these staged commits", leftovers)
+    elif result.facts.state.supports(FEATURE):
         if unpublished := [name for name, _ in list_unpublished(result.context.plan.entries)]:
             yield list_unread_files("only the catalog knows whether it ratified these staged commits", unpublished)
     elif staged:
