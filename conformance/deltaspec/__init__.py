@@ -75,9 +75,12 @@ def validate(
             - baseline (str): file with known findings, which are accepted; `deltaspec baseline update` creates it.
             - samples (int): how many findings of each rule the report has. Default: 1000.
             - accept_unchecked (str | collection of str): rules whose unchecked places do not make the run incomplete;
-              `feature:NAME` for a table feature that is not checked.
+              `feature:NAME` for a table feature that is not checked; `catalog` for what only the catalog of a
+              catalog-managed table knows.
             - writer_time_zone (str): time zone of the sessions that wrote the table, such as `Europe/Paris` or
               `+01:00`. SQL expressions that depend on it, such as `CAST(ts AS DATE)`, are unchecked without it.
+            - catalog_commits (str): path of a JSON file with the answer of the catalog of a catalog-managed table; see
+              `deltaspec schema catalog-commits`.
             - since (str): path of an earlier JSON report of the table, complete and of the same release and rules. Only
               files that were added after its version are checked; rules over the others are in the ledger.
             - confirm (bool): look again at a data file that is missing, damaged, or whose rows have findings, before it

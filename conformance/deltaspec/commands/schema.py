@@ -29,6 +29,12 @@ def _build_case_schema() -> dict[str, Any]:
     return build_json_schema()
 
 
+def _build_catalog_schema() -> dict[str, Any]:
+    from deltaspec.validation.catalog_commits import build_catalog_schema
+
+    return build_catalog_schema()
+
+
 def _build_message_schema(message: str) -> dict[str, Any]:
     from deltaspec.candidates.publish_schemas import SCHEMA_TYPES, build_json_schema
 
@@ -47,6 +53,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "report": _build_report_schema,
     "tables": _build_tables_schema,
     "case": _build_case_schema,
+    "catalog-commits": _build_catalog_schema,
     "candidate": _build_candidate_schemas,
 }
 
@@ -58,11 +65,12 @@ def schema(name: str, message: str | None) -> None:
     """Print a JSON Schema (2020-12) that deltaspec publishes.
 
     \b
-    report     reports of `deltaspec validate --format json`
-    tables     summary of `deltaspec validate` with several tables
-    case       `case.json` of a golden case
-    candidate  messages of the candidate protocol, an object by name; with
-               MESSAGE, such as scan.request, only the schema of this message
+    report           reports of `deltaspec validate --format json`
+    tables           summary of `deltaspec validate` with several tables
+    case             `case.json` of a golden case
+    catalog-commits  file of `deltaspec validate --catalog-commits`
+    candidate        messages of the candidate protocol, an object by name; with
+                     MESSAGE, such as scan.request, only the schema of this message
     """
     import json
 

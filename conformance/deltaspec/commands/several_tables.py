@@ -20,7 +20,7 @@ from deltaspec.commands.printing import print_text, write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.several_estimates import estimate_tables
 from deltaspec.commands.table_names import build_table_name, expand_report
-from deltaspec.commands.table_outputs import expand_places, prepare_outputs
+from deltaspec.commands.table_outputs import PLACES, expand_places, prepare_outputs
 from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import Terminated, make_waits_interruptible
@@ -106,6 +106,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
         raise InvalidUsage("--verbose cannot be combined with --quiet")
     if options["estimates"] and options["reports"]:
         raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
+    if options["estimates"] and options["catalog_commits"]:
+        raise InvalidUsage("--estimate cannot be combined with --catalog-commits")
     if options["output_format"] not in _SUMMARY_FORMATS:
         name = options["output_format"]
         raise InvalidUsage(
@@ -115,7 +117,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
     for each in options["reports"]:
         require_format(each.partition(":")[0])
     parse_budget(options["budget"])
-    given = {name: options[name] for name in OptionArguments.__annotations__ if name != "since"}
+    given = {name: options[name] for name in OptionArguments.__annotations__ if name not in PLACES}
     Options.create(**{**given, "select": given["select"] or None, "samples": given["samples"] or 1})
 
 

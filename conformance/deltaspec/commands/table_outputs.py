@@ -16,7 +16,12 @@ from deltaspec.output_files import require_writable, translate_write_errors
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import TableOptions
 
-PLACES = {"findings_out": "--findings-out", "state": "--state", "since": "--since"}
+PLACES = {
+    "findings_out": "--findings-out",
+    "state": "--state",
+    "since": "--since",
+    "catalog_commits": "--catalog-commits",
+}
 """Options that must name another place for each of several tables, by parameter."""
 
 
@@ -34,8 +39,9 @@ def expand_places(values: Mapping[str, Any], names: Sequence[str]) -> list[dict[
     for parameter, option in PLACES.items():
         if isinstance(path := values.get(parameter), str):
             for table, each in zip(places, expand_path(option, path, names), strict=True):
-                # a table that is new since the last run has no earlier report
-                table[parameter] = each if parameter != "since" or os.path.lexists(each) else None
+                # a new table has no earlier report, and only catalog-managed tables have an answer of a catalog
+                may_be_absent = parameter in ("since", "catalog_commits")
+                table[parameter] = None if may_be_absent and not os.path.lexists(each) else each
     return places
 
 

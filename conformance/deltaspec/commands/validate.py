@@ -95,7 +95,8 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     callback=parse_names,
     shell_complete=complete_codes,
     metavar="CODES",
-    help="Do not report the run as incomplete because of these rules, or of a table feature: feature:NAME.",
+    help="Do not report the run as incomplete because of these rules, of a table feature (feature:NAME), or of what "
+    "only the catalog of a table knows (catalog).",
 )
 @click.option(
     "--allow-outside/--no-allow-outside", help="Follow absolute paths that lead out of the table, as in shallow clones."
@@ -125,6 +126,13 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     type=click.Path(),
     metavar="REPORT",
     help="Check only files that were added since this JSON report of the table. The report must be complete.",
+)
+@click.option(
+    "--catalog-commits",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Read what the catalog of a catalog-managed table says from this JSON file: the latest version, and names or "
+    "contents of the ratified commits that it stores. `deltaspec schema catalog-commits` describes it.",
 )
 @click.option(
     "--estimate",
@@ -187,8 +195,8 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     The exit code is that of the worst table, in the order 4, 2, 1, 5, 3, 0; one that cannot be read does not stop the
     others. If a store has not answered for three tables, and for no other, its remaining tables are not run. PATH of
     --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit
-    can also have one file for all tables. --findings-out, --state and --since also need {table}, which a single table
-    can use, too. Missing directories of such paths are created.
+    can also have one file for all tables. --findings-out, --state, --since and --catalog-commits also need {table},
+    which a single table can use, too. Missing directories of such paths are created.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
@@ -268,6 +276,8 @@ def _print_estimate(resolved: TableOptions) -> None:
     values = resolved.values
     if values["reports"]:
         raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
+    if values["catalog_commits"]:
+        raise InvalidUsage("--estimate cannot be combined with --catalog-commits")
     if values["output_format"] not in ("text", "json"):
         raise InvalidUsage("--estimate supports only: text, json")
     import_arrow_alone()

@@ -97,9 +97,12 @@ def _group_reasons(report: Report) -> list[tuple[str, list[str]]]:
 
 def _list_inventory(found: Inventory) -> list[tuple[str, int, int]]:
     """Return kind, number and bytes of the files in the table's directories."""
-    return [
+    kinds = [
         ("live", found.live_files, found.live_bytes),
         ("of other versions or change data", found.referenced_files, found.referenced_bytes),
         ("not referenced by the validated history", found.unreferenced_files, found.unreferenced_bytes),
         ("hidden", found.hidden_files, found.hidden_bytes),
     ]
+    if found.staged_files:
+        kinds.insert(2, ("of staged commits", found.staged_files, found.staged_bytes))
+    return kinds

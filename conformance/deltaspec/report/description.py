@@ -24,6 +24,8 @@ class LogFiles(Struct, frozen=True, kw_only=True):
     checksums: list[int]
     hint: int | None
     """Version that `_last_checkpoint` names."""
+    staged: list[int] = field(default_factory=list)
+    """Unpublished versions with staged commits, if a catalog manages the table."""
 
 
 class TableDescription(Struct, frozen=True, kw_only=True):
@@ -56,6 +58,8 @@ class TableDescription(Struct, frozen=True, kw_only=True):
     domains: dict[str, str]
     transactions: dict[str, int]
     log: LogFiles
+    catalog: str | None = None
+    """What only the catalog knows, if it manages the table."""
     unread_checkpoints: dict[str, str] = field(default_factory=dict)
     """Checkpoints that cannot be read, newest first, with the reason; the log was replayed without them."""
 

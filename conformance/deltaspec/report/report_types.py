@@ -107,17 +107,24 @@ NEEDS_CLOCK = "needs --clock"
 """Why a rule that depends on the current time was not evaluated."""
 FEATURE_PREFIX = "feature:"
 """What precedes the name of a table feature in `NotChecked.rule` and in accepted codes."""
+CATALOG = "catalog"
+"""`NotChecked.rule`, and accepted code, of what only the catalog of a catalog-managed table knows."""
 
 
 class NotChecked(Struct, frozen=True, kw_only=True):
-    """A selected rule that could not be decided, at a location or for the table, or a feature that is not checked."""
+    """A rule that could not be decided, at a location or for the table, an unchecked feature, or an unasked catalog."""
 
     rule: str
-    """Code of the rule, or `feature:` and the name of the feature."""
+    """Code of the rule, `feature:` and the name of the feature, or `catalog`."""
     reason: str
     file: str | None = None
     accepted: bool = False
     """The user accepted this rule as unchecked, so it does not make the run incomplete."""
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether the entry is of a rule."""
+        return self.rule != CATALOG and not self.rule.startswith(FEATURE_PREFIX)
 
 
 class DerivedFileNotCompared(Struct, frozen=True, kw_only=True):
@@ -162,8 +169,12 @@ class Inventory(Struct, frozen=True, kw_only=True):
     referenced_files: int
     """Files that only other actions of the validated history name: removed files and change data files."""
     referenced_bytes: int
+    staged_files: int = 0
+    """Further files that only staged commits of unpublished versions name: they are live if the catalog ratified the
+    commit."""
+    staged_bytes: int = 0
     unreferenced_files: int
-    """Files that no action of the validated history names, without hidden files."""
+    """Further files that no action of the validated history names, without hidden files."""
     unreferenced_bytes: int
     hidden_files: int
     """Files whose name or directory begins with `_` or `.`; they do not belong to the data."""
@@ -197,7 +208,7 @@ class Checked(Struct, frozen=True, kw_only=True):
     @property
     def undecided_rules(self) -> set[str]:
         """Codes of the rules in `not_checked`."""
-        return {each.rule for each in self.not_checked if not each.rule.startswith(FEATURE_PREFIX)}
+        return {each.rule for each in self.not_checked if each.is_rule}
 
     @property
     def decided_rules(self) -> set[str]:

@@ -32,6 +32,8 @@ def write_description(table: TableDescription, console: Console) -> None:
         _fact(console, "readable", f"versions {_describe_ranges(table.readable_versions)}")
     elif table.earliest_version is not None and table.latest_version is not None:
         _fact(console, "readable", f"versions {table.earliest_version} to {table.latest_version}")
+    if table.catalog is not None:
+        _fact(console, "catalog", table.catalog)
     _entries(console, "not read", [escape_text(each, 200) for each in table.unread_checkpoints.values()])
     if table.min_reader_version is None:
         _fact(console, "protocol", "none")
@@ -97,7 +99,7 @@ def _can_print_blocks(console: Console) -> bool:
 
 
 def render_log_chart(log: LogFiles, version: int, width: int, *, blocks: bool = True) -> list[str]:
-    """Return one line for commits, checkpoints, compactions and checksums each, with versions from left to right.
+    """Return one line for each kind of log file, with versions from left to right.
 
     A cell represents as many versions as needed to fit `width`. It is full if all of them have such a file, and half if
     some do. The cost depends on the number of files and the width, not on the number of versions.
@@ -114,8 +116,9 @@ def render_log_chart(log: LogFiles, version: int, width: int, *, blocks: bool = 
         "checkpoints": _merge_intervals((each, each) for each, _ in log.checkpoints),
         "compactions": _merge_intervals(interval for interval in log.compactions if interval[0] <= interval[1]),
         "checksums": _merge_intervals((each, each) for each in log.checksums),
+        "staged": _merge_intervals((each, each) for each in log.staged),
     }
-    ends = [end for name in ("commits", "checkpoints") for interval in rows[name] for end in interval]
+    ends = [end for name in ("commits", "checkpoints", "staged") for interval in rows[name] for end in interval]
     first, last = min([version, *ends]), max([version, *ends])
     cells = max(width - _LABEL - 1, 10)
     step = -(-(last - first + 1) // cells)

@@ -55,6 +55,7 @@ def _inventory(report: Report, console: Console) -> None:
     for number, space, kind in (
         (found.live_files, found.live_bytes, "live"),
         (found.referenced_files, found.referenced_bytes, "of other versions or change data"),
+        (found.staged_files, found.staged_bytes, "of staged commits"),
         (found.unreferenced_files, found.unreferenced_bytes, "not referenced by the validated history"),
         (found.hidden_files, found.hidden_bytes, "hidden"),
     ):

@@ -43,7 +43,7 @@ def reused_staged_commit_uuid() -> pl.Expr:
 
 @rule("CAT003", requires="catalog-managed.published-copies-ratified", view=staged_commits)
 def published_commit_differs_from_staged() -> pl.Expr:
-    """A published commit has the transaction id of a staged commit of its version, but different actions.
+    """A published commit has different actions than the ratified commit, or than a staged one of its transaction.
 
     Publishing copies the ratified commit. Readers that got the staged file from the catalog see another table than
     readers of the published file.

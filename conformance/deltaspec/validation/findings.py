@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from deltaspec.protocol.revisions import Revision
-from deltaspec.report.report_types import FEATURE_PREFIX, Finding, NotChecked
+from deltaspec.report.report_types import CATALOG, FEATURE_PREFIX, Finding, NotChecked
 from deltaspec.rules.registry import Rule
 from deltaspec.scales import LEVELS
 from deltaspec.validation.acceptance import Acceptance, AcceptedFindings
@@ -201,6 +201,10 @@ class Findings:
     def mark_feature_unchecked(self, name: str, reason: str) -> None:
         """Record that what a table feature requires is not checked."""
         self._ledger.add_reason(f"{FEATURE_PREFIX}{name}", reason, None)
+
+    def mark_catalog_unknown(self, reason: str) -> None:
+        """Record what only the catalog of the table knows."""
+        self._ledger.add_reason(CATALOG, reason, None)
 
     def mark_levels_undecided(
         self, reason: str, file: str | None = None, *, levels: Collection[str] = LEVELS[1:]

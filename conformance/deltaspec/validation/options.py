@@ -15,13 +15,14 @@ from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.protocol.revisions import Revision
-from deltaspec.report.report_types import FEATURE_PREFIX, AcceptEntry
+from deltaspec.report.report_types import CATALOG, FEATURE_PREFIX, AcceptEntry
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
 from deltaspec.scales import LEVELS, Level
 from deltaspec.validation.accept_entries import is_expired, parse_accept_entry
 from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import read_baseline
+from deltaspec.validation.catalog_commits import RatifiedCommits, load_catalog_commits
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.instants import At, AtArgument, parse_at, parse_instant
 from deltaspec.validation.plan import parse_history
@@ -48,6 +49,7 @@ class OptionArguments(TypedDict, total=False):
     baseline: str | None
     since: str | None
     confirm: bool
+    catalog_commits: str | None
 
 
 class Options(msgspec.Struct, frozen=True, dict=True):
@@ -67,7 +69,7 @@ class Options(msgspec.Struct, frozen=True, dict=True):
     samples: int
     """Findings that the report keeps of each rule."""
     accept_unchecked: tuple[str, ...]
-    """Rules, and features after `feature:`, whose unchecked places do not make a run incomplete."""
+    """Rules, features after `feature:`, and `catalog`, whose unchecked places do not make a run incomplete."""
     allow_outside: bool
     """Follow absolute paths that lead out of the table."""
     writer_time_zone: str | None
@@ -80,6 +82,8 @@ class Options(msgspec.Struct, frozen=True, dict=True):
     """Report whose files are not checked again; None to check all."""
     confirm: bool = True
     """Look again at a data file before it is reported."""
+    catalog: RatifiedCommits | None = None
+    """What the catalog of the table says; None if it was not asked."""
 
     @classmethod
     def create(cls, **arguments: Unpack[OptionArguments]) -> Options:
@@ -109,6 +113,7 @@ class Options(msgspec.Struct, frozen=True, dict=True):
             accept=_check_accept_entries(arguments.get("accept", ()), clock_ms),
             baseline=_check_baseline(arguments.get("baseline")),
             confirm=_check_boolean("confirm", arguments.get("confirm", True)),
+            catalog=_load_catalog(arguments.get("catalog_commits")),
         )
         _check_selection(options)
         if (file := _check_file("since", arguments.get("since"))) is None:
@@ -228,6 +233,11 @@ def _check_baseline(file: str | None) -> str | None:
     return file
 
 
+def _load_catalog(file: str | None) -> RatifiedCommits | None:
+    path = _check_file("catalog_commits", file)
+    return None if path is None else load_catalog_commits(path)
+
+
 def _check_boolean(name: str, value: bool) -> bool:
     if not isinstance(value, bool):
         raise InvalidUsage(f"invalid {name} {value!r}; choose True or False")
@@ -237,7 +247,7 @@ def _check_boolean(name: str, value: bool) -> bool:
 def _check_codes(option: str, codes: str | Collection[str], *, features: bool = False) -> tuple[str, ...]:
     """Return codes in upper case; a single string may name several, separated by commas.
 
-    With `features`, also names of table features after `feature:`.
+    With `features`, also names of table features after `feature:`, and `catalog`.
 
     Raises:
         InvalidUsage: a code is not a string, or not a prefix of a rule code.
@@ -247,7 +257,7 @@ def _check_codes(option: str, codes: str | Collection[str], *, features: bool = 
         raise InvalidUsage(f"invalid {option} {codes!r}; expected codes of rules")
     codes = tuple(_normalize_code(each, features=features, is_listed=not isinstance(codes, str)) for each in given)
     for each in codes:
-        if features and each.startswith(FEATURE_PREFIX):
+        if features and (each == CATALOG or each.startswith(FEATURE_PREFIX)):
             continue
         if not each or not any(code.startswith(each) for code in RULES):
             similar = get_close_matches(each, RULES, 1)
@@ -259,6 +269,8 @@ def _check_codes(option: str, codes: str | Collection[str], *, features: bool = 
 def _normalize_code(code: str, *, features: bool, is_listed: bool) -> str:
     """Return a code in upper case; the name of a feature is kept, and in a list also its spaces."""
     stripped = code.strip()
+    if features and stripped.lower() == CATALOG:
+        return CATALOG
     if features and stripped.startswith(FEATURE_PREFIX):
         return code.lstrip() if is_listed else stripped
     return stripped.upper()

@@ -30,7 +30,7 @@ from deltaspec.validation.log.read_log import read_log
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS, replay_and_check
 from deltaspec.validation.log.type_change_checks import check_type_changes
 from deltaspec.validation.log.variant_use_checks import check_variant_uses
-from deltaspec.validation.plan import EMPTIED, NO_VERSION, Plan
+from deltaspec.validation.plan import EMPTIED, NO_VERSION, UNPUBLISHED, Plan
 from deltaspec.validation.stopping import RunStopped
 from deltaspec.views.base import View
 from deltaspec.views.log import log_files
@@ -190,5 +190,7 @@ def check_files(source: LogSource, result: RunResult, aggregates: Aggregates | N
 
         found = check_data(result.facts, result.findings, source.buckets, aggregates, source.progress)
         result.inventory, result.skipped_files = found.inventory, found.skipped_files
-    if result.context.plan.version == NO_VERSION:
+    if result.context.plan.is_unpublished:
+        result.findings.mark_unevaluated(UNPUBLISHED, except_views=(log_files.listing, last_checkpoint))
+    elif result.context.plan.version == NO_VERSION:
         result.findings.mark_unevaluated(EMPTIED, except_views=LISTING_VIEWS)

@@ -55,6 +55,7 @@ MAX_UNREAD_FILES = 1000
 NO_VERSION = -1
 """Version of the plan of an emptied log."""
 EMPTIED = "the log has neither a commit nor a complete checkpoint"
+UNPUBLISHED = "no commit is published, and only the catalog knows which staged commits are part of the table"
 
 
 class EmptiedLog(TableUnreadable):
@@ -65,7 +66,7 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     """The files that a run reads, from one pinned listing."""
 
     version: int
-    """The validated version; `NO_VERSION` if the log was emptied."""
+    """The validated version; `NO_VERSION` if the log was emptied, or nothing is published yet."""
     entries: dict[str, Entry]
     """The listing without files that the revision does not define, by name relative to `_delta_log`."""
     revision: Revision
@@ -98,6 +99,11 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     """Parts of the log before the validated history. Missing commits separate them from each other and from it."""
     at: VersionAt | None = None
     """How the version was found, if the user named a time; None otherwise."""
+    listed: tuple[Entry, ...] | None = None
+    """The listing as it is, if a catalog was asked: `entries` then has what it ratified under the names of published
+    commits. None without a catalog."""
+    is_unpublished: bool = False
+    """The log has only staged commits, and nothing that a published commit leaves behind."""
 
     @cached_property
     def commits_after_gaps(self) -> set[int]:
@@ -200,17 +206,31 @@ def build_plan(
 
 
 def plan_emptied_log(listed: list[Entry], history: str, revision: Revision) -> Plan:
-    """Plan a run over a log without commits and complete checkpoints: commit 0 is missing, and nothing is replayed."""
+    """Plan a run over a log without commits and complete checkpoints: nothing is replayed.
+
+    Commit 0 is missing, unless the log is that of a catalog-managed table whose commits are not published yet.
+    """
     entries = {entry.name: entry for entry in listed if is_defined(entry.name, revision)}
     log = _Log(entries, NO_VERSION, history, revision, None)
     unread = [name for name in entries if not isinstance(parse_log_file_name(name), LastCheckpointName)]
+    is_unpublished = _is_unpublished(entry.log_name for entry in entries.values())
     return replace(
         log.plan_nothing(),
         missing=(0,),
         has_hint=len(unread) < len(entries),
         ignored=tuple(entry for entry in listed if entry.name not in entries),
-        not_read=(list_unread_files(EMPTIED, unread),) if unread else (),
+        not_read=(list_unread_files(UNPUBLISHED if is_unpublished else EMPTIED, unread),) if unread else (),
+        is_unpublished=is_unpublished,
     )
+
+
+def _is_unpublished(names: Iterable[LogFileName]) -> bool:
+    """Return whether a log without commits has staged commits and nothing else that needs a published commit.
+
+    A version checksum may precede the publication of its commit.
+    """
+    kinds = {type(name) for name in names} - {OtherFile, ChecksumName}
+    return kinds == {StagedCommit}
 
 
 def _build_plan(
@@ -221,9 +241,14 @@ def _build_plan(
     try:
         version = choose_segment(entries, at=at).version
     except NoCommits as fault:
+        if _is_unpublished(entry.log_name for entry in entries.values()):
+            raise EmptiedLog(f"{uri}: {UNPUBLISHED}") from fault
         raise EmptiedLog(f"{uri}: {LOG_DIRECTORY} has neither a commit nor a complete checkpoint") from fault
     except VersionMissing as fault:
-        raise InvalidUsage(f"{uri}: version {at} is not readable; {_describe_readable(entries)}") from fault
+        names = (entry.log_name for entry in entries.values())
+        staged = any(isinstance(name, StagedCommit) and name.version == at for name in names)
+        why = f"; only the catalog knows whether a staged commit of version {at} is ratified" if staged else ""
+        raise InvalidUsage(f"{uri}: version {at} is not readable; {_describe_readable(entries)}{why}") from fault
     except BrokenLog as fault:
         version, needs_commits = fault.version, True
     log = _Log(entries, version, history, revision, since)

@@ -8,8 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from deltaspec.protocol.features.catalog_managed import FEATURE
-from deltaspec.protocol.log.file_names import SidecarName, StagedCommit, parse_log_file_name
+from deltaspec.protocol.log.file_names import CommitName, SidecarName, StagedCommit, parse_log_file_name
 from deltaspec.report.report_types import (
+    CATALOG,
     FEATURE_PREFIX,
     NEEDS_CLOCK,
     REPORT_VERSION,
@@ -20,6 +21,7 @@ from deltaspec.report.report_types import (
     CopiedFrom,
     DerivedFileNotCompared,
     FilesNotRead,
+    Finding,
     NotChecked,
     Refusal,
     Report,
@@ -33,15 +35,24 @@ from deltaspec.scales import SEVERITIES
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
+from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.undecided import describe_unknown_readers
 from deltaspec.validation.options import Options
 from deltaspec.validation.pipeline import RunResult
-from deltaspec.validation.plan import MAX_LISTED_GAPS, NO_VERSION, group_files, list_unread_files
+from deltaspec.validation.plan import (
+    MAX_LISTED_GAPS,
+    NO_VERSION,
+    UNPUBLISHED,
+    group_files,
+    list_unread_files,
+)
 from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
+from deltaspec.views.log.log_files import listing
+from deltaspec.views.log.staged_commits import staged_commits
 from deltaspec.views.table.state import TableState
-from deltaspec.wire.storage.interface import escape_file_name
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, escape_file_name
 
 _MAX_SOUND_AGAIN = 20
 """Files that the report names."""
@@ -70,6 +81,7 @@ def build_report(result: RunResult, backend: str) -> Report:
     ledger = build_ledger([*undecided, *list_blocked_rules(options)], options.accept_unchecked, accepted)
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
+    ledger = [replace(each, file=_name_source(each.file, options)) for each in ledger]
     counts: dict[str, int] = {
         severity: sum(number for code, number in totals.items() if RULES[code].severity_in(revision) == severity)
         for severity in SEVERITIES
@@ -101,7 +113,7 @@ def build_report(result: RunResult, backend: str) -> Report:
         counts=counts,
         totals=dict(sorted(totals.items())),
         findings=[
-            replace(each, fingerprint=compute_fingerprint(each, context.store.root))
+            replace(each, fingerprint=compute_fingerprint(each, context.store.root), file=_name_finding(each, options))
             for each in findings.sorted_findings
         ],
         rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
@@ -120,6 +132,22 @@ def build_report(result: RunResult, backend: str) -> Report:
         checked=checked,
         **_build_acceptance(findings, options, totals.total(), checked.decided_rules),
     )
+
+
+def _name_finding(finding: Finding, options: Options) -> str | None:
+    """Return the file of a finding. Those of the listing and of staged commits are about the published file."""
+    is_of_file = RULES[finding.rule].view in (listing, staged_commits)
+    return finding.file if is_of_file else _name_source(finding.file, options)
+
+
+def _name_source(file: str | None, options: Options) -> str | None:
+    """Return where a commit was read from: what the catalog ratified has the name of a published commit."""
+    catalog = options.catalog
+    name = parse_log_file_name((file or "").removeprefix(f"{LOG_DIRECTORY}/"))
+    if catalog is None or not isinstance(name, CommitName) or name.version not in catalog.sources:
+        return file
+    staged = catalog.sources[name.version]
+    return f"{LOG_DIRECTORY}/{staged}" if staged is not None else f"inline commit {name.version} of the catalog"
 
 
 def _list_sound_again(files: dict[str, str]) -> SoundAgain | None:
@@ -175,7 +203,7 @@ def drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[NotC
     is_unknown = state.supported is None and not state.supported_so_far
     if is_unknown or state.protocol_was_lost:
         return entries
-    codes = {each.rule for each in entries if not each.rule.startswith(FEATURE_PREFIX)}
+    codes = {each.rule for each in entries if each.is_rule}
     unused = find_unused_rules(codes, state.supported_so_far)
     return [each for each in entries if each.rule not in unused] or entries
 
@@ -211,7 +239,16 @@ def _list_unread_files(result: RunResult) -> Iterator[FilesNotRead]:
     if sidecars:
         yield list_unread_files("no checkpoint that was read refers to them", sidecars)
     staged = [name for name, each in parsed.items() if isinstance(each, StagedCommit)]
-    if staged and not result.facts.state.supports(FEATURE):
+    if result.context.plan.is_unpublished:
+        return
+    catalog = result.context.options.catalog
+    if catalog is not None:
+        if leftovers := sorted(set(staged) - set(catalog.sources.values())):
+            yield list_unread_files("leftovers: the catalog does not name these staged commits", leftovers)
+    elif result.facts.state.supports(FEATURE):
+        if unpublished := [name for name, _ in list_unpublished(result.context.plan.entries)]:
+            yield list_unread_files("only the catalog knows whether it ratified these staged commits", unpublished)
+    elif staged:
         yield list_unread_files("the table is not catalog-managed, so readers ignore staged commits", staged)
 
 
@@ -237,11 +274,15 @@ def build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str]
 
 
 def _find_accepted_reasons(result: RunResult) -> list[str]:
-    """Return the reasons of entries that the user accepts: unchecked features, and files that `--since` leaves out."""
+    """Return the reasons of entries that the user accepts.
+
+    These are unchecked features, files that `--since` leaves out, and a log that only the catalog can complete.
+    """
     needed = result.facts.state.unknown_reader_features
     accepted = bool(needed) and all(map(result.context.options.accepts_feature, needed))
     earlier = () if result.facts.since is None else result.facts.since.accepted_reasons
-    return [*([describe_unknown_readers(needed)] if accepted else []), *earlier]
+    unpublished = [UNPUBLISHED] if CATALOG in result.context.options.accept_unchecked else []
+    return [*([describe_unknown_readers(needed)] if accepted else []), *unpublished, *earlier]
 
 
 def build_ledger(

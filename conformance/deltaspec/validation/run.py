@@ -8,6 +8,7 @@ from deltaspec.validation.buckets import SPILLED_BUCKETS, Buckets, LocalBuckets
 from deltaspec.validation.embedded import EmbeddedLog
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.findings_table import open_parquet_sink
+from deltaspec.validation.log.catalog import open_catalog
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.derived_files import build_read_context
 from deltaspec.validation.log.new_files import plan_run
@@ -24,7 +25,9 @@ from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 def run_embedded(uri: str, options: Options, settings: RunSettings, storage: StorageSettings = ENVIRONMENT) -> Report:
     """Validate a table in this process. `deltaspec.validate` documents options, settings and errors."""
     store = open_store(uri, storage)
-    plan, options = plan_run(store, load_pinned_listing(store), options)
+    listed = load_pinned_listing(store)
+    store = open_catalog(store, options)
+    plan, options = plan_run(store, listed, options)
     findings = options.create_findings()
     findings.acceptance = build_acceptance(
         options.accept, options.baseline, store, records=settings.recorded is not None

@@ -23,6 +23,7 @@ from deltaspec.validation import buckets, embedded
 from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedLog
+from deltaspec.validation.log.catalog import open_catalog
 from deltaspec.validation.log.derived_files import build_read_context
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
@@ -35,7 +36,7 @@ from deltaspec.validation.spark.driver import SparkLog, check_table_on_spark
 from deltaspec.validation.spark.log_fetch import Fetch
 from deltaspec.validation.spark.payloads import Payload, batches_to_payloads, payloads_to_batches
 from deltaspec.validation.spark.spark_buckets import SparkBuckets
-from deltaspec.validation.spark.table_access import TableAccess
+from deltaspec.validation.spark.table_access import TableAccess, ask_catalog
 from deltaspec.validation.stopping import Budget
 from deltaspec.wire.log import line_decoder
 from deltaspec.wire.storage.factory import open_store
@@ -51,8 +52,9 @@ def embedded_backend(
     """Return the embedded backend with its rows in memory, or spilled to `count` buckets."""
 
     def validate(uri: str, options: Options) -> Report:
-        store = open_store(uri)
-        plan, options = plan_run(store, store.list_log(), options)
+        table = open_store(uri)
+        store = open_catalog(table, options)
+        plan, options = plan_run(store, table.list_log(), options)
         buckets = LocalBuckets(rows_in_memory, count, rows_of_a_stage=0)
         findings = options.create_findings()
         findings.acceptance = build_acceptance(options.accept, options.baseline, store)
@@ -97,6 +99,8 @@ def list_backend(
             access = TableAccess(
                 uri, store, listing, InMemoryStore(store.uri, {}, root=store.root), "executors cannot read"
             )
+        access = ask_catalog(access, options)
+        store = access.store
         plan, options = plan_run(store, listing, options)
         findings, buckets = options.create_findings(), SparkBuckets(jobs, access, count, budget=budget)  # type: ignore[arg-type]
         findings.acceptance = build_acceptance(options.accept, options.baseline, store)

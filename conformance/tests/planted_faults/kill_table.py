@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from planted_faults.caught_by import CAUGHT_BY
 
 import deltaspec
-from deltaspec.report.report_types import Report
+from deltaspec.report.report_types import CATALOG, Report
 from deltaspec.requirements import REVISIONS, load_requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.table_files import TableFiles, write_table
@@ -39,7 +39,14 @@ def written_table(files: TableFiles) -> Iterator[Callable[[str, str], Report]]:
         write_table(files, path)
 
         def validate(level: str, revision: str) -> Report:
-            return deltaspec.validate(str(path), level=level, revision=revision, clock=files.clock_ms, history="latest")
+            return deltaspec.validate(
+                str(path),
+                level=level,
+                revision=revision,
+                clock=files.clock_ms,
+                history="latest",
+                accept_unchecked=[CATALOG],
+            )
 
         yield validate
 
@@ -105,7 +112,7 @@ def compute_outcomes(permission: Permission, revisions: Iterable[str]) -> dict[s
     with written_table(permission.table()) as validate:
         for revision in revisions:
             report = validate(permission.level, revision)
-            unchecked = [each.reason for each in report.checked.not_checked]
+            unchecked = [each.reason for each in report.checked.not_checked if not each.accepted]
             is_silent = report.verdict == "conforms" and not report.totals and not unchecked
             outcomes[revision] = NO_FINDINGS if is_silent else f"{report.verdict} {report.totals} {unchecked[:3]}"
     return outcomes

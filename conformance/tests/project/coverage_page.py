@@ -66,7 +66,10 @@ class Cell:
 def collect_sources() -> dict[str, set[str]]:
     """Return the sources that each module of the model names, in lower case."""
     modules = [path for root in MODEL for path in sorted(root.rglob("*.py")) if path.name != "__init__.py"]
-    return {path.stem: set(_iter_sources(ast.parse(path.read_text("utf-8")))) for path in modules}
+    found: dict[str, set[str]] = {}
+    for path in modules:  # a module of the model may have the name of one of `protocol`
+        found.setdefault(path.stem, set()).update(_iter_sources(ast.parse(path.read_text("utf-8"))))
+    return found
 
 
 def _iter_sources(tree: ast.Module) -> Iterator[str]:

@@ -9,9 +9,7 @@ from helpers.scenario import Scenario, add, commit_info, metadata, protocol, rem
 
 from deltaspec.model.commit.catalog_managed import (
     Maintenance,
-    find_commits_to_read,
     is_catalog_managed,
-    list_published_versions,
     may_checkpoint,
     may_compact,
     may_maintain,
@@ -20,7 +18,11 @@ from deltaspec.model.commit.catalog_managed import (
 )
 from deltaspec.model.decisions import Accepted, Refused
 from deltaspec.protocol.actions import Action
-from deltaspec.protocol.features.catalog_managed import group_versions_by_uuid
+from deltaspec.protocol.features.catalog_managed import (
+    find_commits_to_read,
+    group_versions_by_uuid,
+    list_published_versions,
+)
 from deltaspec.protocol.log.file_names import commit_name, staged_commit_name
 from deltaspec.protocol.log.segment import BrokenLog, choose_segment
 from deltaspec.views.log.staged_copies import CommitContent, is_illegal_copy

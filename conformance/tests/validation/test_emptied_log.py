@@ -13,13 +13,17 @@ from deltaspec.rules import RULES
 from deltaspec.validation.plan import EMPTIED
 
 CHECKPOINT = "00000000000000000002.checkpoint"
+COMPACTION = "00000000000000000000.00000000000000000002.compacted.json"
+STAGED = "_staged_commits/00000000000000000001.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"
 STRAY = {
     "nothing": [],
     "checksum": ["00000000000000000002.crc"],
     "hint": ["_last_checkpoint"],
-    "staged commit": ["_staged_commits/00000000000000000001.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"],
+    "hint and staged commit": ["_last_checkpoint", STAGED],
+    "compaction and staged commit": [COMPACTION, STAGED],
+    "part of a checkpoint and staged commit": [f"{CHECKPOINT}.0000000001.0000000002.parquet", STAGED],
     "part of a checkpoint": [f"{CHECKPOINT}.0000000001.0000000002.parquet"],
-    "compaction": ["00000000000000000000.00000000000000000002.compacted.json"],
+    "compaction": [COMPACTION],
     "misspelled commit": ["0000000000000000002.json"],
     "sidecar": ["_sidecars/3a0d65cd-4056-49b8-937b-95f9e3ee90e5.parquet"],
     "unknown files": ["x.tmp", ".00000000000000000000.json.crc"],

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from helpers.catalog import list_unchecked
 from msgspec.structs import replace
 from validation.test_concurrent_writes import use_store
 from validation.test_failing_reads import FAILURE, FailingStore, commit_path
@@ -63,7 +64,7 @@ def validate(store: FailingStore, **options: Any) -> Report:
 def collect_entries(report: Report) -> dict[tuple[str, str | None], set[str]]:
     """Return the views of the ledger entries by reason and file."""
     found: dict[tuple[str, str | None], set[str]] = {}
-    for each in report.checked.not_checked:
+    for each in list_unchecked(report):
         view = RULES[each.rule].view.name if each.rule in RULES else each.rule
         found.setdefault((each.reason, each.file), set()).add(view)
     return found

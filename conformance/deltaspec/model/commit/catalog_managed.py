@@ -4,15 +4,14 @@ Only the catalog knows which commits are ratified. A commit in the log under its
 ratified; a staged commit may be ratified, rejected or incomplete.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from deltaspec.model.commit.in_commit_timestamps import is_enabled
 from deltaspec.model.decisions import Accepted, Decision, Refused
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
 from deltaspec.protocol.actions import CommitInfo, Protocol
-from deltaspec.protocol.features.catalog_managed import FEATURE
-from deltaspec.protocol.log.file_names import CommitName, commit_name, parse_log_file_name
+from deltaspec.protocol.features.catalog_managed import FEATURE, list_published_versions
 from deltaspec.protocol.revisions import Revision
 
 
@@ -50,31 +49,6 @@ def is_catalog_managed(protocol: Protocol) -> bool:
     versions = (protocol.min_reader_version, protocol.min_writer_version)
     listed = FEATURE in (protocol.reader_features or ()) and FEATURE in (protocol.writer_features or ())
     return versions == (3, 7) and listed
-
-
-def list_published_versions(names: Iterable[str]) -> list[int]:
-    """Return the versions of the published commits, ascending; names are relative to `_delta_log`.
-
-    Source: Terminology: Commits (current).
-    """
-    return sorted(name.version for name in map(parse_log_file_name, names) if isinstance(name, CommitName))
-
-
-def find_commits_to_read(
-    names: Iterable[str], ratified: Mapping[int, str | None], latest: int
-) -> dict[int, str | None]:
-    """Return where a reader reads each commit, by version: a file below `_delta_log`, or None for the catalog's copy.
-
-    Args:
-        names: Listed names, relative to `_delta_log`. Staged commits among them are not used on their own.
-        ratified: Commits that the catalog returns: the name of a staged commit, or None if it returns the content.
-        latest: Latest version according to the catalog; later listed commits are ignored.
-
-    Source: Reading Catalog-managed Tables; Reader Requirements for Catalog-managed tables (current).
-    """
-    sources: dict[int, str | None] = {version: commit_name(version) for version in list_published_versions(names)}
-    sources |= ratified  # the catalog takes precedence over published commits
-    return {version: sources[version] for version in sorted(sources) if version <= latest}
 
 
 def may_ratify(version: int, latest: int) -> Decision:

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 from pyroaring import BitMap64
 
+from deltaspec.protocol.features.catalog_managed import FEATURE
 from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
 from deltaspec.validation.data.copied_files import find_copies
@@ -131,7 +132,8 @@ class DataBucket:
     @cached_property
     def later_commits(self) -> LaterCommits:
         """The commits after the validated version."""
-        return LaterCommits(self.access.store, self.facts.plan)
+        managed = self.facts.options.catalog is None and self.facts.state.supports(FEATURE)
+        return LaterCommits(self.access.store, self.facts.plan, catalog_managed=managed)
 
     def commit(self, version: int) -> LogFile:
         """Read a commit. The most recent ones are cached. Raise `StorageError`."""

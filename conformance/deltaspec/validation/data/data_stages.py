@@ -14,6 +14,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.features.catalog_managed import FEATURE
 from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.report.report_types import Inventory
 from deltaspec.validation.aggregates import Aggregates
@@ -27,6 +28,7 @@ from deltaspec.validation.data.row_constraint_checks import mark_missing_files_u
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.replay_stage import CDC_ROWS, INTERVAL_ROWS, VECTORS
+from deltaspec.validation.log.staged_files import read_staged_files
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
 from deltaspec.validation.stopping import leaving_undecided
@@ -104,6 +106,8 @@ def check_data(
     if facts.since is not None:
         return CheckedFiles(None, aggregates.skipped_files + checked.skipped_files)
     with leaving_undecided():  # it decides no rule
+        if facts.options.catalog is None and (facts.plan.is_unpublished or facts.state.supports(FEATURE)):
+            facts = replace(facts, staged_files=read_staged_files(facts.store, facts.plan))
         totals = buckets.run_stage(_take_inventory, facts, findings, (LISTING, _REFERENCES))
     return CheckedFiles(totals.inventory or _build_inventory(facts, {}), 0)
 
@@ -258,4 +262,5 @@ def _take_inventory(facts: LogFacts, _: Findings, rows: RowsByTag, __: StageOutp
 def _build_inventory(facts: LogFacts, rows: RowsByTag) -> Inventory:
     listed = rows.get(LISTING, pl.DataFrame(schema=LISTING_SCHEMA))
     references = rows.get(_REFERENCES, build_empty_references())
-    return build_inventory(listed, references, is_complete=facts.listing_error is None)
+    staged = facts.staged_files.named
+    return build_inventory(listed, references, staged, is_complete=facts.listing_error is None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -36,12 +37,15 @@ def build_empty_references() -> pl.DataFrame:
     return pl.DataFrame(schema=REFERENCES)
 
 
-def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: bool) -> Inventory:
+def build_inventory(
+    listed: pl.DataFrame, named: pl.DataFrame, staged: Collection[str] = (), *, is_complete: bool
+) -> Inventory:
     """Count listed files by what refers to them. Source: chapter File Types.
 
     Args:
         listed: `path_key` and `actual_size` of the files of a bucket.
         named: rows of `REFERENCES` for these files.
+        staged: names of files in staged commits of unpublished versions.
         is_complete: every directory could be listed.
     """
     kind = (
@@ -51,6 +55,8 @@ def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: b
         .then(pl.lit("referenced"))
         .when(pl.col("path_key").str.contains(_HIDDEN))
         .then(pl.lit("hidden"))
+        .when(pl.col("path_key").is_in(sorted(staged)))
+        .then(pl.lit("staged"))
         .otherwise(pl.lit("unreferenced"))
     )
     once = named.group_by("path_key").agg(pl.col("is_live").any())
@@ -67,6 +73,8 @@ def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: b
         live_bytes=totals.get("live", (0, 0))[1],
         referenced_files=totals.get("referenced", (0, 0))[0],
         referenced_bytes=totals.get("referenced", (0, 0))[1],
+        staged_files=totals.get("staged", (0, 0))[0],
+        staged_bytes=totals.get("staged", (0, 0))[1],
         unreferenced_files=totals.get("unreferenced", (0, 0))[0],
         unreferenced_bytes=totals.get("unreferenced", (0, 0))[1],
         hidden_files=totals.get("hidden", (0, 0))[0],

@@ -32,6 +32,7 @@ from deltaspec.validation.describe.read_time import add_time
 from deltaspec.validation.instants import AtArgument, parse_at
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.derived_files import needs_file_fields
+from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.plan import Plan, build_plan, parse_history
 from deltaspec.views.log.derived_file_rows import read_checksum
@@ -55,6 +56,7 @@ _NO_CHECKSUM = "unknown: no version checksum"
 _PASSES = "further passes over live files: one each for SQL expressions, identity columns, variants and row tracking"
 _AGAIN = "a second pass over checkpoints that store statistics only as columns"
 _CHANGE_DATA = "change data files of the validated commits"
+_OF_CATALOG = "commits that only a catalog knows, if one manages the table"
 _REWRITTEN = "files that commits without data change removed, if they still exist"
 
 
@@ -102,7 +104,11 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
         live_bytes=live.bytes,
         live_source=live.source,
         levels=[
-            LevelReads(level="log", reads=list(_estimate_log(plan, history)), not_known=[]),
+            LevelReads(
+                level="log",
+                reads=list(_estimate_log(plan, history)),
+                not_known=[_OF_CATALOG] if list_unpublished(plan.entries) else [],
+            ),
             _estimate_files(plan, live),
             _estimate_footers(live),
             _estimate_rows(live),

@@ -7,6 +7,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.protocol.features.catalog_managed import FEATURE
 from deltaspec.protocol.features.table_features import get_feature
 from deltaspec.protocol.features.table_properties import find_active_features
 from deltaspec.protocol.log.file_names import ChecksumName, CommitName, CompactionName, parse_log_file_name
@@ -18,9 +19,11 @@ from deltaspec.report.description import FeatureState, LogFiles, TableDescriptio
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import replay_log
 from deltaspec.validation.instants import AtArgument, parse_at
+from deltaspec.validation.log.catalog import describe_unasked_catalog
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.derived_files import build_read_context
 from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import EmptiedLog, Plan, build_plan
@@ -57,7 +60,8 @@ def describe_table(
     protocol, metadata = state.protocol, state.metadata
     schema = state.schema if isinstance(state.schema, Struct) else None
     active = find_active_features(protocol, metadata, schema) if protocol and metadata and schema else None
-    log = _list_log_files(store, replayed.whole_log)
+    is_managed = bool(state.supports(FEATURE))
+    log = _list_log_files(store, replayed.whole_log, catalog_managed=is_managed)
     readable = find_readable_ranges(plan.entries)
     return TableDescription(
         table=store.uri,
@@ -82,6 +86,7 @@ def describe_table(
         domains={name: each.configuration for name, each in sorted(state.domains.items())},
         transactions={app: each.version for app, each in sorted(state.transactions.items())},
         log=log,
+        catalog=describe_unasked_catalog(plan.entries) if is_managed else None,
         unread_checkpoints=replayed.unread_checkpoints,
     )
 
@@ -156,7 +161,7 @@ def _describe_feature(name: str, active: set[str] | None) -> FeatureState:
     return FeatureState(name=name, known=known, active=name in active if known and active is not None else None)
 
 
-def _list_log_files(store: Store, plan: Plan) -> LogFiles:
+def _list_log_files(store: Store, plan: Plan, *, catalog_managed: bool) -> LogFiles:
     names = [parse_log_file_name(name) for name in plan.entries]
     return LogFiles(
         commits=sorted(name.version for name in names if isinstance(name, CommitName)),
@@ -164,6 +169,7 @@ def _list_log_files(store: Store, plan: Plan) -> LogFiles:
         compactions=sorted((name.start, name.end) for name in names if isinstance(name, CompactionName)),
         checksums=sorted(name.version for name in names if isinstance(name, ChecksumName)),
         hint=_read_hint_version(store) if plan.has_hint else None,
+        staged=sorted({version for _, version in list_unpublished(plan.entries)}) if catalog_managed else [],
     )
 
 

@@ -7,6 +7,7 @@ file, or whether a writer has overwritten an object since. Before such a finding
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 from itertools import pairwise
 
 from deltaspec.errors import DeltaspecError
@@ -24,6 +25,7 @@ from deltaspec.protocol.log.file_names import (
 )
 from deltaspec.protocol.log.segment import find_complete_checkpoints, find_unreachable_commits
 from deltaspec.validation.data.commit_reader import MAX_COMMIT_BYTES
+from deltaspec.validation.log.staged_files import StagedFiles, read_staged_files
 from deltaspec.validation.plan import Plan
 from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
@@ -102,8 +104,17 @@ def find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
 class LaterCommits:
     """Commits after the validated version, including those written after the log was listed."""
 
-    def __init__(self, store: Store, plan: Plan) -> None:
+    def __init__(self, store: Store, plan: Plan, *, catalog_managed: bool | None = False) -> None:
+        """Begin with the pinned listing.
+
+        Args:
+            store: the table.
+            plan: of the run.
+            catalog_managed: whether staged commits of unpublished versions may be part of the table.
+        """
         self._store = store
+        self._plan = plan
+        self._catalog_managed = catalog_managed
         self._revision = plan.revision
         self._version = plan.version
         self._newest = plan.version
@@ -128,7 +139,22 @@ class LaterCommits:
         if all(found.values()):
             return found
         self.refresh()
-        return self._find_in_listed_commits(keys)
+        found = self._find_in_listed_commits(keys)
+        return self._mark_removed_by_staged(found) if self._catalog_managed else found
+
+    def _mark_removed_by_staged(self, found: dict[str, bool | None]) -> dict[str, bool | None]:
+        """Mark the paths that a staged commit removes, because the catalog may have ratified it."""
+        if False not in found.values():
+            return found
+        staged = self._staged_files
+        return {
+            key: None if removed is False and (key in staged.removed or not staged.is_complete) else removed
+            for key, removed in found.items()
+        }
+
+    @cached_property
+    def _staged_files(self) -> StagedFiles:
+        return read_staged_files(self._store, self._plan)
 
     def refresh(self) -> None:
         """List the log again."""

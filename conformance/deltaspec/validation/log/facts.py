@@ -11,6 +11,7 @@ import msgspec
 from deltaspec.protocol.actions import WireStruct
 from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.validation.log.derived_file_types import DerivedFileActions
+from deltaspec.validation.log.staged_files import StagedFiles
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.since import EarlierReport, shorten_digest
@@ -76,6 +77,8 @@ class LogFacts(ReadContext, frozen=True):
     derived_files: tuple[DerivedFileActions, ...] = ()
     since: EarlierReport | None = None
     """Only files after the version of this report are checked; None if all are."""
+    staged_files: StagedFiles = StagedFiles()
+    """What staged commits of a catalog-managed table name; known when the files outside the log were checked."""
     listing_error: str | None = None
     """Why the directories of the table could not be listed completely."""
     constraints_on_spark: bool = False

@@ -20,14 +20,15 @@ from deltaspec.validation.since import (
     require_same_history,
 )
 from deltaspec.wire.storage.interface import Entry, Store
+from deltaspec.wire.storage.ratified_store import RatifiedStore
 
 
 def plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan, Options]:
     """Plan a run, and compare the history of the table with that of an earlier report, if the options have one.
 
     Args:
-        store: the table.
-        listed: the pinned listing of `_delta_log`.
+        store: the table, after its catalog was asked.
+        listed: the pinned listing of `_delta_log`, before that.
         options: of the run.
 
     Raises:
@@ -35,16 +36,24 @@ def plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan,
         TableUnreadable: the log was deleted after it was listed.
         InvalidUsage: as `find_version_at`, `build_plan` and `require_same_history`.
     """
+    is_asked = isinstance(store, RatifiedStore)
+    selected = store.select(listed) if isinstance(store, RatifiedStore) else listed
     try:
-        return _plan_run(store, listed, options)
+        plan, options = _plan_run(store, selected, options)
+        return replace(plan, listed=tuple(listed) if is_asked else None), options
     except EmptiedLog:
         if options.at is not None:
             raise
-    listed = store.list_log()  # a new table may have got its first commit after the first listing
+    if isinstance(store, RatifiedStore):
+        listed = store.table.list_log()
+        selected = store.select(listed)
+    else:
+        listed = selected = store.list_log()  # a new table may have got its first commit after the first listing
     try:
-        return _plan_run(store, listed, options)
+        plan, options = _plan_run(store, selected, options)
     except EmptiedLog:
-        return plan_emptied_log(listed, options.history, options.revision), replace(options, since=None)
+        plan, options = plan_emptied_log(selected, options.history, options.revision), replace(options, since=None)
+    return replace(plan, listed=tuple(listed) if is_asked else None), options
 
 
 def _plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan, Options]:

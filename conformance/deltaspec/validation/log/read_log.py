@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deltaspec.validation.log.catalog import mark_catalog
 from deltaspec.validation.log.derived_files import read_derived_files
 from deltaspec.validation.log.facts import LogFactsBuilder
 from deltaspec.validation.log.history_reader import read_history
@@ -34,6 +35,7 @@ def read_log(source: LogSource) -> ReadLog:
     mark_unread_schemas_undecided(facts, findings)
     if not facts.plan.is_range:
         check_log_listing(facts, findings)
+        mark_catalog(facts, findings)
         mark_gaps_undecided(facts, findings)
     derived_files = read_derived_files(source, facts)
     for files, parsed in derived_files.checkpoints:

@@ -14,6 +14,7 @@ from deltaspec.validation.spark.payloads import Payload, payload_to_value, value
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+from deltaspec.wire.storage.ratified_store import RatifiedStore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,15 +90,33 @@ class Sources:
         names = {
             file.removeprefix(f"{LOG_DIRECTORY}/"): sizes[file.removeprefix(f"{LOG_DIRECTORY}/")] for file in by_file
         }
+        supplied = self._read_supplied(names)
+        names = {name: size for name, size in names.items() if name not in supplied}
         found = fetch(self._jobs.session, self._access.uri, names, FETCHED_BYTES)
         frame = found.frame.selectExpr("name AS tag", "CAST(0 AS INT) AS bucket", "content AS payload")
         odd = self._find_unreadable(found.empty)
-        empty = [Payload(name, 0, b"") for name in sorted(found.empty - odd.keys())]
-        if empty:
-            frame = frame.unionAll(self._jobs.frame(empty))
-        whys = {**found.faults, **odd}
+        rows = [Payload(name, 0, b"") for name in sorted(found.empty - odd.keys())]
+        rows += [Payload(name, 0, content) for name, content in supplied.items() if isinstance(content, bytes)]
+        if rows:
+            frame = frame.unionAll(self._jobs.frame(rows))
+        unread = {name: fault for name, fault in supplied.items() if isinstance(fault, StorageError)}
+        whys = {**found.faults, **odd, **unread}
         faults = {unit.number: why for name, why in whys.items() for unit in by_file[f"{LOG_DIRECTORY}/{name}"]}
         return LogRequest(frame, Reader(self._access.executor_store, dict(by_file)), faults)
+
+    def _read_supplied(self, names: Iterable[str]) -> dict[str, bytes | StorageError]:
+        """Read the commits that a catalog supplies, which Spark does not find under these names."""
+        store = self._access.store
+        found: dict[str, bytes | StorageError] = {}
+        if not isinstance(store, RatifiedStore):
+            return found
+        for name in names:
+            if store.is_supplied(file := f"{LOG_DIRECTORY}/{name}"):
+                try:
+                    found[name] = store.read(file, FETCHED_BYTES)
+                except StorageError as fault:
+                    found[name] = fault
+        return found
 
     def _find_unreadable(self, empty: Iterable[str]) -> dict[str, StorageError]:
         """Return why some files without content must not be read: a FIFO is listed like an empty file."""

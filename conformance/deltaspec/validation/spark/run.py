@@ -25,7 +25,7 @@ from deltaspec.validation.spark.findings_output import write_findings
 from deltaspec.validation.spark.jobs import Jobs, SparkFailed, translating_spark_errors
 from deltaspec.validation.spark.saved_jobs import SavedJobs
 from deltaspec.validation.spark.spark_buckets import SparkBuckets
-from deltaspec.validation.spark.table_access import TableAccess, find_table_access
+from deltaspec.validation.spark.table_access import TableAccess, ask_catalog, find_table_access
 from deltaspec.views.log.checkpoints import last_checkpoint
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
@@ -59,7 +59,7 @@ def run_on_spark(
     """
     with _naming_state(settings.state), translating_spark_errors(), closing(Jobs(session)) as jobs:
         uri = find_table_uri(session, uri)
-        access = find_table_access(jobs, uri, storage)
+        access = ask_catalog(find_table_access(jobs, uri, storage), options)
         if settings.findings_out is not None:
             require_outside_table(settings.findings_out, access.store.root)
         plan, options = plan_run(access.store, access.listing, options)

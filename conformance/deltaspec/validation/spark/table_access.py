@@ -11,9 +11,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.errors import DeltaspecError, InvalidUsage, StorageUnavailable, TableUnreadable
+from deltaspec.validation.log.catalog import open_catalog
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.options import Options
 from deltaspec.validation.spark.hadoop_store import driver_store
 from deltaspec.validation.spark.jobs import Jobs
 from deltaspec.validation.spark.log_fetch import fetch, list_log
@@ -72,6 +75,12 @@ def find_table_access(jobs: Jobs, uri: str, settings: StorageSettings = ENVIRONM
     executors_blocked_reason = probe_executors(jobs, store, listing)
     executor_store = store if executors_blocked_reason is None else _build_empty_store(store)
     return TableAccess(uri, store, listing, executor_store, executors_blocked_reason)
+
+
+def ask_catalog(access: TableAccess, options: Options) -> TableAccess:
+    """Return access to the table as readers see it that have asked its catalog; the listing is that of the log."""
+    store, executor_store = (open_catalog(each, options) for each in (access.store, access.executor_store))
+    return replace(access, store=store, executor_store=executor_store)
 
 
 def _access_through_spark(jobs: Jobs, uri: str, settings: StorageSettings, fault: DeltaspecError) -> TableAccess:

@@ -26,8 +26,8 @@ staged_commits = View(
         "versions_of_uuid": Column(pl.List(pl.Int64), "versions of all staged commits with the same UUID"),
         "differs_from_published": Column(
             pl.Boolean,
-            "whether it has the txnId of the published commit of its version but different actions; null if no commit "
-            "of the version is published",
+            "whether it has different actions than the published commit of its version, and the same txnId, unless the "
+            "catalog ratified it; null if no commit of the version is published",
         ),
     },
 )
@@ -65,15 +65,28 @@ def differs(published: bytes, staged: bytes) -> bool:
     return is_illegal_copy(_content(published), _content(staged))
 
 
+def is_other_copy(published: bytes, ratified: bytes) -> bool:
+    """Return whether a published commit has other actions than the ratified one: publishing copies it.
+
+    Raises:
+        RecursionError: a line is nested too deeply.
+    """
+    return _list_actions(published) != _list_actions(ratified)
+
+
+def _list_actions(data: bytes) -> list[str]:
+    return sorted(json.dumps(_drop_nulls(each), sort_keys=True) for each in iter_documents(data))
+
+
 def _content(data: bytes) -> CommitContent:
-    documents = list(_documents(data))
+    documents = list(iter_documents(data))
     infos = [each["commitInfo"] for each in documents if isinstance(each.get("commitInfo"), dict)]
     transaction = next((info["txnId"] for info in infos if isinstance(info.get("txnId"), str)), None)
     other_actions = [json.dumps(_drop_nulls(each), sort_keys=True) for each in documents if "commitInfo" not in each]
     return CommitContent(transaction, other_actions)
 
 
-def _documents(data: bytes) -> Iterator[dict[str, Any]]:
+def iter_documents(data: bytes) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects of the lines; other lines are skipped because another rule reports them.
 
     Raises:
