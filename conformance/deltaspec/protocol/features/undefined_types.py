@@ -66,7 +66,7 @@ def iter_own_types(kind: DataType) -> list[DataType]:
 
 
 def _expand(leaf: DataType, revision: Revision) -> list[DataType]:
-    """Return the types that must be defined for a leaf type to be.
+    """Return the types that must be defined for a leaf type to be defined.
 
     [Changed in current] Proposals define interval types and user-defined types without a table feature that gates
     them, because engines wrote them before. Findings about them are divergences.
