@@ -115,9 +115,7 @@ def load_earlier_report(file: str, codes: Sequence[str], *, revision: str, histo
     absent = [code for code in codes if code in report.checked.skipped or reasons.get(code) == NEEDS_CLOCK]
     if absent:
         more = f" and {count(len(absent) - 1, 'more rule')}" if len(absent) > 1 else ""
-        raise refuse_report(
-            file, f"did not check {absent[0]}{more}; its level and rules must include those of this run"
-        )
+        raise refuse_report(file, f"did not check {absent[0]}{more}; it must have the level and every rule of this run")
     return EarlierReport(
         file=file,
         version=report.version,
