@@ -1,4 +1,4 @@
-"""Sessions of nox. `nox` runs those that need only Python; `nox --list` lists all.
+"""Sessions of nox. `nox` runs the sessions that need only Python; `nox --list` lists all.
 
 With `--no-venv` a session uses the Python that runs nox, which must have all requirements (`pip install -e .[dev]`).
 `.ci/test` runs the sessions in one environment this way.
@@ -58,7 +58,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def tests_quick(session: nox.Session) -> None:
-    """Run the fast tests, and those of changed files, that do not start Spark."""
+    """Run the fast tests and the tests of changed files; none of them starts Spark."""
     _with_project(session)
     command = ["python", "-m", "pytest", "-m", "not spark", *session.posargs]
     session.run(*command, env={"DELTASPEC_TESTS": "changed"})
@@ -194,8 +194,8 @@ def first_week(session: nox.Session) -> None:
 def release(session: nox.Session) -> None:
     """Build wheels and sdists of `deltaspec` and `deltaspec-golden` in `dist`, and check that the sdists rebuild them.
 
-    File times are those of the commit, or `SOURCE_DATE_EPOCH`. The second build starts from the first sdist, and both
-    of its files must have the same bytes.
+    File times are the time of the commit, or `SOURCE_DATE_EPOCH`. The second build starts from the first sdist, and
+    both of its files must have the same bytes.
     """
     _with_project(session, "dev,release")
     epoch = (
@@ -282,7 +282,7 @@ def explain_data(session: nox.Session) -> None:
 
 @nox.session(name="self-mutation")
 def self_mutation(session: nox.Session) -> None:
-    """Plant faults that could make the ledger silent, and list those that no test notices: `reports/self-mutation.md`.
+    """Plant faults that could make the ledger silent; list unnoticed ones in `reports/self-mutation.md`.
 
     `nox -s self-mutation -- --module ledger` plants faults of some modules; `-- --resume` continues.
     """
@@ -344,7 +344,7 @@ def sqlglot_latest(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Write `conformance/COVERAGE.md`: what model, rules and planted faults cover in each chapter and revision."""
+    """Write `conformance/COVERAGE.md`: coverage by model, rules and planted faults of each chapter and revision."""
     _with_project(session)
     session.chdir("conformance/tests")
     session.run("python", "-m", "project.coverage_page")
@@ -360,7 +360,7 @@ def exit_codes(session: nox.Session) -> None:
 
 @nox.session
 def lake(session: nox.Session) -> None:
-    """Write `reports/lake.md`: faults of tables, and what the command says about each."""
+    """Write `reports/lake.md`: faults of tables, and the command's verdict on each."""
     _with_project(session)
     session.chdir("conformance/tests")
     session.run("python", "-m", "lake.page")

@@ -29,7 +29,7 @@ class Target:
     """Limits for the median of a case on an idle machine; None where there is none."""
 
     ratio: float | None = None
-    """Wall time of deltaspec divided by that of the first peer."""
+    """Wall time of deltaspec divided by the wall time of the first peer."""
     wall_seconds: float | None = None
     cpu_seconds: float | None = None
     megabytes: float | None = None
@@ -46,7 +46,7 @@ class Case:
     write: Callable[[Path], None]
     """Write the table into this log directory."""
     items: int
-    """Number of what the case has many of: files, versions, columns or actions."""
+    """Number of items that the case scales: files, versions, columns or actions."""
     files: int
     """Number of live files of the table."""
     level: str = "log"
@@ -57,7 +57,7 @@ class Case:
     target: Target = field(default_factory=Target)
     verdict: str = "conforms"
     runs: int = 5
-    """Most runs of each program."""
+    """Maximum number of runs of each program."""
     reads_data: bool = False
     """Whether files outside the log are read."""
     is_optional: bool = False
@@ -248,7 +248,7 @@ SERIES: dict[str, tuple[str, ...]] = {
     "the same files without vectors": ("files-100000", "files-1000000"),
     "missing files, level rows": ("missing-30000", "missing-300000"),
 }
-"""Cases that differ only in the number of their items, by what they have many of."""
+"""Cases that differ only in the number of their items, by kind of item."""
 
 
 def get_table(name: str) -> Path:

@@ -28,7 +28,7 @@ _FLOORS_HEAD = f"""## Floors
 
 Case `{_START}` is the start of a process. A process that reads a log on one core needs about the start and the floor
 together, in wall time or CPU time; the table has the least of the runs. Where the sum exceeds the target, only a faster
-start or a second core can meet it. The floor of (e) is `pyarrow-bounds`, and that of missing files is `level-files`.
+start or a second core can meet it. The floor of (e) is `pyarrow-bounds`; for missing files it is `level-files`.
 
 About three quarters of the CPU time of the start are imports (`python -X importtime`, minimum of eight runs). Polars
 and PyArrow have 41 % of them, 248 modules of deltaspec 28 %, the standard library and other packages the rest. NumPy is
@@ -83,7 +83,7 @@ def render_page(results: Results, cases: Mapping[str, Case] = CASES) -> str:
     """Return the page as Markdown.
 
     Args:
-        results: what was measured.
+        results: measurements of all cases.
         cases: every case that the page lists, in order.
     """
     sessions = _Sessions()
@@ -177,7 +177,7 @@ def _render_targets(results: Results, cases: Mapping[str, Case]) -> str:
 
 
 def _render_floors(results: Results, cases: Mapping[str, Case]) -> str:
-    """Compare what a case cannot do without with its target: the start of a process, and parsing every line and row."""
+    """Compare the floor of a case with its target: the start of a process, and parsing every line and row."""
     rows: list[tuple[str, ...]] = []
     start = results.cases.get(_START)
     for name, case in cases.items():
@@ -245,7 +245,7 @@ def _render_cases(results: Results, cases: Mapping[str, Case], sessions: _Sessio
 
 
 def _render_growth(results: Results, cases: Mapping[str, Case], sessions: _Sessions) -> str:
-    """Render what each further item costs, which is constant if the time grows linearly."""
+    """Render the cost of each further item, which is constant if the time grows linearly."""
     rows: list[tuple[str, ...]] = []
     for title, names in SERIES.items():
         shown, before = title, None

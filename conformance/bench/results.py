@@ -1,4 +1,4 @@
-"""Results of the benchmark as JSON: raw measurements of each case, and where and when they were made.
+"""Results of the benchmark as JSON: raw measurements of each case, with machine and time.
 
 `reports/bench.json` is the only source of `reports/bench.md`. A run replaces the cases that it measures.
 """
@@ -20,7 +20,7 @@ _PEERS = ("deltalake", "polars", "pyarrow")
 
 
 class Session(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where and when something was measured; empty or 0 if that was not recorded."""
+    """Machine and time of a measurement; empty or 0 if not recorded."""
 
     date: str
     """Day in UTC, ISO 8601."""
@@ -45,7 +45,7 @@ class Measurement(msgspec.Struct, omit_defaults=True):
     megabytes: list[int] = []
     """Peak resident memory of a process in 10^6 bytes."""
     work: str = ""
-    """What the program did; for deltaspec the number of rules."""
+    """Work of the program, such as the number of rules for deltaspec."""
 
 
 class CaseResult(msgspec.Struct):
@@ -76,7 +76,7 @@ class Results(msgspec.Struct):
     scale: list[ScaleRow] = []
 
     def replace_scale_rows(self, rows: list[ScaleRow]) -> None:
-        """Replace rows of the same table and program in their place; add the others after those of their table."""
+        """Replace rows of the same table and program in their place; add other rows after the rows of their table."""
         for row in rows:
             keys = [(each.table, each.program) for each in self.scale]
             if (row.table, row.program) in keys:
@@ -122,7 +122,7 @@ def describe_session(folder: Path) -> Session:
 
 
 def compute_ratio(result: CaseResult, program: str, peer: str) -> float | None:
-    """Return the median wall time of a program divided by that of a peer; None if one was not measured."""
+    """Return the ratio of the median wall times of a program and a peer; None if one was not measured."""
     pair = [result.programs.get(name) for name in (program, peer)]
     medians = [median(each.wall_seconds) for each in pair if each is not None and each.wall_seconds]
     return medians[0] / medians[1] if len(medians) == 2 and medians[1] else None

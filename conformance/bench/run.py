@@ -3,8 +3,8 @@
     python -m bench.run [--case a] [--runs 5] [--program deltaspec] [--optional] [--output ../reports/bench.json]
 
 Complete processes are measured, including interpreter start. Programs run in turn, so that a slow minute of the machine
-affects all of them. This process stays small, because the peak memory of a child, as the kernel reports it, starts from
-that of its parent.
+affects all of them. This process stays small, because the kernel starts the peak memory of a child at the peak of its
+parent.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from deltaspec.output_files import write_file
 
 HERE = Path(__file__).parent
 SUITES = "suites"
-"""The case of `suites.py`, which has no table of its own and prints its results."""
+"""The case of `suites.py`, which has no table and prints its results."""
 LEVEL_FILES, LEVEL_LOG = "level-files", "level-log"
 _VALIDATE = [sys.executable, "-m", "deltaspec", "validate", "{table}", "--format", "json", "--level"]
 PROGRAMS = {
@@ -173,7 +173,9 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
         "ratios need all programs of a case in the same session",
     )
     parser.add_argument("--output", type=Path, help="results to update; the page has the same name and suffix .md")
-    parser.add_argument("--runs", type=int, default=5, help="most runs of each program and case (default: 5)")
+    parser.add_argument(
+        "--runs", type=int, default=5, help="maximum number of runs of each program and case (default: 5)"
+    )
     options = parser.parse_args(arguments)
     if options.runs < 1:
         parser.error("--runs must be at least 1")
@@ -181,7 +183,7 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def main() -> None:
-    """Measure cases, print the results, and save those of each case."""
+    """Measure cases, print the results, and save them case by case."""
     options = parse_options()
     chosen = options.case or [name for name, case in CASES.items() if options.optional or not case.is_optional]
     if SUITES in chosen:

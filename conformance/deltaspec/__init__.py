@@ -41,16 +41,16 @@ def validate(
     Args:
         table: path or URI of the table's root.
         storage_options: settings of the storage clients by the names of their environment variables, such as
-            AWS_REGION or AWS_ACCESS_KEY_ID. They replace those of the environment, and are never printed.
+            AWS_REGION or AWS_ACCESS_KEY_ID. They override the environment, and are never printed.
             DELTASPEC_STORE_REQUESTS_PER_SECOND limits the requests of this process.
         progress: called with the phase, the amount done, and the total amount or None.
         state: local directory for the resume state, created if it does not exist. The user must own it, and nobody else
             may write to it: it contains pickles, which are executed when they are loaded.
-        resume: continue from the state in `state`, if there is one. The report is the same as that of an uninterrupted
-            run. The state must come from the same release, options and listing of the log.
+        resume: continue from the state in `state`, if there is one. An uninterrupted run gives the same report.
+            The state must come from the same release, options and listing of the log.
         findings_out: Parquet file for every finding, with the columns of `findings_table.FINDING_SCHEMA`; the report
             has only the first findings of each rule. Cannot be combined with `state`.
-        budget: time after which the run stops in order, in seconds or as `30m`. What it has not decided is in the
+        budget: time after which the run stops cleanly, in seconds or as `30m`. What it has not decided is in the
             ledger, and `Report.stopped` says why. With `state`, a later run can resume.
         options: what to check:
 
@@ -71,7 +71,7 @@ def validate(
             - ignore (str | collection of str): codes, or prefixes of codes, to leave out.
             - accept (list of dict): findings that are accepted, so that they are no failures: `rule` (code or prefix of
               codes), `reason`, and if needed `path` (glob over data files or log files, relative to the table), `link`,
-              and `until` (last day, as a date or YYYY-MM-DD). Their rules run, unlike those of `ignore`.
+              and `until` (last day, as a date or YYYY-MM-DD). Their rules still run; rules in `ignore` do not.
             - baseline (str): file with known findings, which are accepted; `deltaspec baseline update` creates it.
             - samples (int): how many findings of each rule the report has. Default: 1000.
             - accept_unchecked (str | collection of str): rules whose unchecked places do not make the run incomplete;

@@ -33,7 +33,8 @@ class Commands(UserDict[str, click.Command]):
         """Create the commands.
 
         Args:
-            modules: name of each command, which is also that of its function, to the module of `deltaspec.commands`.
+            modules: name of each command, which is also the name of its function, to the module of
+                `deltaspec.commands`.
         """
         super().__init__()
         self._modules = modules

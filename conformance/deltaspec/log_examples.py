@@ -144,7 +144,7 @@ def render_log_example(example: LogExample, width: int) -> list[str]:
 
 
 def _mark_line(parts: Sequence[Part], head: str, width: int) -> list[str]:
-    """Return a line, wrapped after so many characters, with the marks below each part of it."""
+    """Return a line, wrapped at `width` characters, with the marks below each part of it."""
     shown, marks = "", ""
     for part in parts:
         marks = marks.ljust(len(shown)) + ("^" * max(len(part.text), 1) if part.differs else "")

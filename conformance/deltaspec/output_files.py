@@ -29,7 +29,7 @@ def translate_write_errors(target: str) -> Iterator[None]:
     except OSError as fault:
         if target == "stdout":
             drop_stdout()
-        reason = os.strerror(fault.errno) if fault.errno else fault  # pyarrow has a text of its own
+        reason = os.strerror(fault.errno) if fault.errno else fault  # pyarrow raises the error with its own message
         raise InvalidUsage(f"{target}: cannot be written: {reason}") from fault
 
 
@@ -90,7 +90,7 @@ def replace_file(path: str | os.PathLike[str], name: str | None = None) -> Itera
 
 @contextmanager
 def fill_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary directory; when the block ends, its entries become those of `path`, unless the block raises.
+    """Yield a temporary directory; when the block ends without an error, move its entries to `path`.
 
     A new directory appears in one step. In an existing one, entries of the same names are replaced one after another.
 

@@ -29,7 +29,7 @@ _RUNS = pytest.StashKey["dict[SuiteOptions, _Run]"]()
 
 @dataclass(frozen=True)
 class SuiteOptions:
-    """What to ask which candidate."""
+    """Options of one suite: the candidate, and what to ask it."""
 
     candidate: str
     suites: tuple[str, ...] = ()

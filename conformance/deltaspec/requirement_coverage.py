@@ -73,7 +73,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 def compute_coverage(requirement: Requirement, revisions: tuple[str, ...] = REVISIONS) -> Coverage:
-    """Return the coverage of a requirement in those of `revisions` in which it applies."""
+    """Return the coverage of a requirement in each of `revisions` in which it applies."""
     rules = [rule for rule in RULES.values() if requirement.id in rule.requires]
     permissions = load_permissions().get(requirement.id, ())
     checks, reason = _find_suite_coverage(requirement)

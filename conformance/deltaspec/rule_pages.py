@@ -30,7 +30,7 @@ ABOUT_NOTES = {"E": "the protocol contradicts itself or its examples", "S": "the
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """What a name stands for."""
+    """The rules, requirements or notes that a name given to `explain` stands for."""
 
     kind: Literal["rule", "requirement", "chapter", "prefix", "note", "notes"]
     title: str

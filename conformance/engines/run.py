@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def list_runnable() -> list[str]:
-    """Return the adapters that can run here; say why the others cannot."""
+    """Return the adapters that can run here; print why others cannot."""
     found = []
     for name, adapter in ADAPTERS.items():
         missing = find_missing_requirement(adapter)
@@ -79,7 +79,7 @@ def list_runnable() -> list[str]:
 
 
 def run_engine(name: str, arguments: argparse.Namespace) -> int:
-    """Run the suites against an engine in a process of its own and return the exit code."""
+    """Run the suites against an engine in a separate process and return the exit code."""
     known = REPORTS / "known" / f"{name}.toml"
     command = [sys.executable, "-m", "deltaspec", "test", name, "--format", "json", "--timeout-scale", "2"]
     if arguments.golden:

@@ -59,7 +59,7 @@ SETTINGS = {
 
 
 class CachingEngine(delta_spark.Engine):
-    """Delta Spark that keeps the snapshots of tables, as in production: no table changes behind its back here."""
+    """Delta Spark that keeps the snapshots of tables, as in production: no other program changes these tables."""
 
     def __init__(self, session: SparkSession) -> None:
         super().__init__(session)
@@ -134,7 +134,7 @@ def main() -> None:
 
 
 def write_report(events: Path) -> int:
-    """Write the report and return 1 if nobody has decided a difference."""
+    """Write the report and return 1 if a difference has no decision."""
     names = (
         f"Delta Spark {get_version('delta-spark')} on Spark {pyspark.__version__}",
         f"deltaspec {deltaspec.__version__}",
@@ -204,7 +204,7 @@ def temporary_tables(engine: CachingEngine) -> Iterator[Path]:
 
 
 def draw_steps(spark: InProcess, seed: int, number: int) -> tuple[Step, ...]:
-    """Draw a history of what both writers offer."""
+    """Draw a history of operations that both writers offer."""
     offers = [each.capabilities for each in (spark, InProcess(Engine()))]
     kinds = set.intersection(*(set(each.drawn_kinds) for each in offers))
     features = set.intersection(*(set(each.writer_features) for each in offers))

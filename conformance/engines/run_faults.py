@@ -54,7 +54,7 @@ def list_runnable() -> list[str]:
 
 
 def run_engine(name: str, options: list[str]) -> int:
-    """Run the trials of an engine in a process of its own and return the exit code."""
+    """Run the trials of an engine in a separate process and return the exit code."""
     REPORTS.mkdir(parents=True, exist_ok=True)
     report = REPORTS / f"faults-{name}.json"
     command = [sys.executable, "-m", "deltaspec", "faults", name, "--format", "json", *options]

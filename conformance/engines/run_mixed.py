@@ -42,7 +42,7 @@ class MixedRun(msgspec.Struct, frozen=True, kw_only=True):
     cells: dict[str, int]
     """`writer > reader: feature: outcome` and how often."""
     counts: dict[str, int]
-    """What else was compared."""
+    """Numbers of other comparisons."""
     failures: list[tuple[str, str]]
     """Case and message."""
 

@@ -30,7 +30,7 @@ HEAD = """# Histories that writers performed
 
 `nox -s writers` writes this page. Each engine performed the written histories, and others drawn with seed {seed}, as
 far as it declares their operations and features. After every operation the table is validated with its history, and its
-rows, state, changes and row ids are compared with those of the history
+rows, state, changes and row ids are compared with the history
 ([the checks](../../conformance/CANDIDATES.md#writers)). The time includes that, and the machine had other work, so
 histories per minute say little about engines. [mixed](mixed.md) has engines that write to the same tables in turn, and
 [faults](README.md) writers that are killed, race or have no space.
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def run_engine(name: str, arguments: argparse.Namespace) -> int:
-    """Run the suite write against an engine in a process of its own and return the exit code."""
+    """Run the suite write against an engine in a separate process and return the exit code."""
     known, report = KNOWN / f"{name}-write.toml", REPORTS / f"{name}.json"
     command = [sys.executable, "-m", "deltaspec", "test", name, "--suite", "write", "--jobs", "1"]
     command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed)]

@@ -39,8 +39,8 @@ class ValidateDeltaTable(BaseOperator):
             table: path or URI; can be a template.
             level: log, files, footers or rows.
             storage_options: settings such as AWS_REGION; can be templates, for example of connections.
-            options: others of `deltaspec.validate`, such as `ignore`.
-            kwargs: those of every operator.
+            options: other options of `deltaspec.validate`, such as `ignore`.
+            kwargs: arguments of every operator.
         """
         super().__init__(**kwargs)
         self.table = table

@@ -1,7 +1,7 @@
 """Play a team's first week with deltaspec on ten tables, five on disk and five in an object store.
 
 `nox -s first_week` runs it and writes `reports/first-week.md`. Every step is a command that a user would type. Its exit
-code is checked, and what the step must show. The tables are recorded ones of Delta Spark; delta-rs writes a version.
+code and its output are checked. The tables are recorded ones of Delta Spark; delta-rs writes a version.
 """
 
 from __future__ import annotations

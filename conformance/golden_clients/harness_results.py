@@ -41,7 +41,7 @@ class Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HarnessReport(msgspec.Struct, frozen=True):
-    """What a harness did with an export."""
+    """Results of a harness on an export."""
 
     harness: str
     export: Literal["acceptance", "dat"]
@@ -58,7 +58,7 @@ class HarnessReport(msgspec.Struct, frozen=True):
 
 
 def parse_output(output: str) -> list[Result]:
-    """Parse what a harness printed."""
+    """Parse the output of a harness."""
     messages = {found["name"]: _shorten(found["text"]) for found in _FAILURE.finditer(output)}
     outcomes: dict[str, Literal["passed", "failed", "skipped"]] = {
         "ok": "passed", "FAILED": "failed", "ignored": "skipped",
@@ -89,7 +89,7 @@ def list_skip_patterns(source: str) -> list[str]:
 
 
 def mark_skipped(results: Iterable[Result], patterns: Iterable[str]) -> list[Result]:
-    """Return the results; those whose path has a skipped part did not run."""
+    """Return the results; a result whose path has a skipped part did not run."""
     known = list(patterns)
     return [
         msgspec.structs.replace(each, outcome="skipped", message=f"its path has {match}, which the harness skips")
@@ -107,7 +107,7 @@ def load_explanations(path: Path) -> list[Explanation]:
 
 
 def explain(results: Iterable[Result], explanations: Iterable[Explanation]) -> list[Result]:
-    """Return the results, with explanations of those that did not pass.
+    """Return the results, with explanations of failures.
 
     Raises:
         ValueError: An explanation matches nothing that did not pass, so it is out of date.

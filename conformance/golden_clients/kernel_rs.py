@@ -57,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("checkout", type=Path, help="directory of delta-kernel-rs")
     parser.add_argument("--commit", default="", help="commit of the checkout, if it is not a git repository")
-    parser.add_argument("--cases", type=Path, help="golden tables; by default those of this checkout")
+    parser.add_argument("--cases", type=Path, help="golden tables; by default from this checkout")
     arguments = parser.parse_args()
     checkout = arguments.checkout.resolve()
     if not (checkout / "acceptance/Cargo.toml").is_file():

@@ -1,4 +1,4 @@
-"""List the faults that could make the ledger silent: those in statements that decide or record what was not checked."""
+"""List the faults that could make the ledger silent: faults in statements that decide or record it."""
 
 from __future__ import annotations
 

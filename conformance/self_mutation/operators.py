@@ -1,6 +1,6 @@
 """Operators that cosmic-ray does not have: remove a statement, drop a condition, swap a name.
 
-Also one that it has, for exceptions with dotted names.
+Also a variant of one of its operators, for exceptions with dotted names.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class ReplaceException(Operator):  # type: ignore[misc]
 
 
 class SwapName(Operator):  # type: ignore[misc]
-    """Replace the name of a function or method by that of its counterpart."""
+    """Replace the name of a function or method by the name of its counterpart."""
 
     def mutation_positions(self, node: NodeOrLeaf) -> Iterator[_Span]:
         """Yield the position of `node`, if it is the name of a called function that has a counterpart."""

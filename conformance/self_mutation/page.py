@@ -1,4 +1,4 @@
-"""Write the page about the planted faults: which modules have them, and which faults no test notices."""
+"""Write the page about the planted faults: their modules, and the faults that no test notices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the tests said about a fault."""
+    """Result of the tests with a planted fault."""
 
     id: str
     module: str
@@ -39,7 +39,7 @@ class Outcome:
 
     @property
     def key(self) -> _Key:
-        """What `survivors.toml` states about a survivor; it does not depend on line numbers."""
+        """Key of a survivor in `survivors.toml`; it does not depend on line numbers."""
         return self.module, self.function, self.before, self.after
 
     def __str__(self) -> str:

@@ -48,7 +48,7 @@ def main() -> int:
     reasons = read_reasons()
     decided = {key for key, each in outcomes.items() if each.result != "survived" or each.key in reasons}
     pending = [each for each in selected if each.id not in decided]
-    print(f"{len(selected)} faults, of which {len(pending)} run", flush=True)
+    print(f"{len(selected)} faults; {len(pending)} of them run", flush=True)
     RESULTS.write_text("".join(f"{outcome.to_json()}\n" for outcome in outcomes.values()), encoding="utf-8")
     for number, outcome in enumerate(_run_all(pending, options.processes), 1):
         outcomes[outcome.id] = outcome
@@ -137,7 +137,7 @@ def _format_command(tests: str) -> str:
 
 @cache
 def _list_tests(module: str) -> list[str]:
-    """Return the tests of a module: those of the longest entry of `tests.toml` that contains it."""
+    """Return the tests of a module, from the longest entry of `tests.toml` that contains it."""
     tests = tomllib.loads(Path(__file__).with_name("tests.toml").read_text(encoding="utf-8"))["tests"]
     return tests[max((each for each in tests if f"{module}/".startswith(f"{each}/")), key=len)]
 

@@ -36,7 +36,7 @@ from planted_tables.faults.all_faults import PLANTED_FAULTS
 _CODE = re.compile(r"(`[^`]+`)")
 _SPECIAL = re.compile(r"([\\*_\[\]|#])")
 _MOST_CASES = 12
-"""A page lists so many golden cases of a requirement."""
+"""Maximum number of golden cases of a requirement on a page."""
 _STRENGTHS = {"must": "MUST", "should": "SHOULD", "may": "MAY", "is": "IS"}
 _EXPECTATIONS = {"rows": "rows", "refuse": "refused", "violation": "violation"}
 _ABOUT_ALL_NOTES = (
@@ -91,7 +91,7 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def _small(*facts: str) -> str:
-    """Return facts for the end of a cell, in a line of their own."""
+    """Return facts for the end of a cell, on a separate line."""
     return f"<small>{' · '.join(facts)}</small>"
 
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 _TAG = re.compile(r"<(a|link|script|img|source|iframe|video|audio|object|embed)\s([^>]*)>")
 _GENERATED = ("rules/", "requirements/", "golden/")
-"""Directories of which a sample has only some pages. MkDocs checks that links to the others are right."""
+"""Directories where a sample has only some pages. MkDocs checks that links to the others are right."""
 _ADDRESS = re.compile(r'\b(href|src|srcset|data|poster)="?([^"\s>]*)')
 _ID = re.compile(r'\bid="?([^"\s>]+)')
 _CODE = re.compile(r"<(script|style)\b[^>]*>.*?</\1>", re.S)

@@ -1,8 +1,8 @@
 """Include files of the repository in pages, so that each text is stored once.
 
 A page has the line `<!-- include FILE -->` or `<!-- include FILE#heading -->`; the second form includes one section
-without its heading. `from "TEXT"` and `to "TEXT"` restrict the included text to the lines from the one that begins
-with the first text to the one before the line that begins with the second.
+without its heading. `from "TEXT"` and `to "TEXT"` restrict the included text: it starts with the line that begins with
+the first text, and ends before the line that begins with the second.
 """
 
 import re
@@ -28,7 +28,7 @@ class Line:
 
     text: str
     depth: int
-    """Level of the heading; 0 for other lines, also for those of code that begin with `#`."""
+    """Level of the heading; 0 for other lines, also for lines of code that begin with `#`."""
 
     @property
     def anchor(self) -> str:

@@ -133,7 +133,7 @@ class CheckpointFiles(msgspec.Struct):
     parsed: dict[str, pa.DataType] = msgspec.field(default_factory=dict)
     """Arrow types of `stats_parsed` and `partitionValues_parsed`; inferred if absent."""
     types: dict[str, pa.DataType] = msgspec.field(default_factory=dict)
-    """Arrow types that replace those of an action kind."""
+    """Arrow types that replace the usual type of an action."""
     dropped_columns: frozenset[str] = frozenset()
     """Columns left out of the Parquet schema unless a row has a value for them."""
     parquet_options: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -157,7 +157,7 @@ def encode_checkpoint(checkpoint: CheckpointFiles, present: Mapping[str, bytes] 
     """Encode every file of a checkpoint, including its sidecars.
 
     Args:
-        checkpoint: what to write.
+        checkpoint: the checkpoint to write.
         present: existing files by name; an existing Parquet file with the same rows is reused byte for byte.
 
     Returns:

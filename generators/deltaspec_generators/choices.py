@@ -1,7 +1,7 @@
 """Choices that a generator makes: from a seed, from Hypothesis, or from a recorded sequence.
 
-Every choice is one integer from 0 up to a limit, and 0 is the simplest. So one generator serves corpora, `@given` and
-the shrinking of failures:
+Every choice is one integer from 0 up to a limit, and 0 is the simplest. Therefore one generator serves corpora,
+`@given` and the shrinking of failures:
 
     draw_table(SeededChoices(seed=7, index=3))    # the same table in every program
     draw_table(DrawnChoices(draw))                # Hypothesis shrinks it
@@ -53,7 +53,7 @@ class Choices(ABC):
     def repeat(self, low: int, high: int) -> Iterator[int]:
         """Yield 0, 1, ... for `low` to `high` repetitions, all equally likely.
 
-        The choice to go on comes before each repetition, so a shorter sequence of choices drops single repetitions.
+        The choice to continue comes before each repetition, so a shorter sequence of choices drops single repetitions.
         """
         for number in range(high):
             if number >= low and not self.choose(high - number + 1):
@@ -114,7 +114,7 @@ class DrawnChoices(Choices):
         self._groups = strategies.composite(self._make_choices)
 
     def group(self, function: Callable[[], None]) -> None:
-        """Make the choices of a function, at least one, in a draw of their own."""
+        """Make the choices of a function, at least one, in a separate draw."""
         self._draw(self._groups(function))
 
     def _make_choices(self, draw: Callable[[Any], Any], function: Callable[[], None]) -> None:

@@ -1,8 +1,8 @@
 """Tables that no reader may read, each with its good twin.
 
 Either the protocol obliges a reader to refuse them, or every answer would be wrong because a part of the table is
-missing or damaged. A reader that refuses the twin, too, has shown nothing. The suite `refuse` asks engines about these
-tables, the golden tables contain them, and those with a `level` are planted faults.
+missing or damaged. A reader that also refuses the twin proves nothing. The suite `refuse` asks engines about these
+tables, the golden tables contain them, and tables with a `level` are planted faults.
 """
 
 from collections.abc import Callable

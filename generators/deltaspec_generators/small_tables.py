@@ -44,7 +44,7 @@ def build_rows(first: int = 0, count: int = 10) -> pa.Table:
 
 
 def encode_data_file(table: pa.Table, **options: Any) -> bytes:
-    """Encode a table as Parquet; `options` are those of `pyarrow.parquet.write_table`."""
+    """Encode a table as Parquet; `options` are passed to `pyarrow.parquet.write_table`."""
     sink = io.BytesIO()
     pq.write_table(table, sink, **{"compression": "snappy", "store_schema": False, **options})
     return sink.getvalue()

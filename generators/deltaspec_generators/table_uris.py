@@ -1,7 +1,7 @@
 """Absolute paths in the log of a table whose directory is not known yet.
 
-Log lines contain `TABLE_URI`. Whoever writes the table replaces it by the URI of its directory, so a corpus does not
-depend on its location.
+Log lines contain `TABLE_URI`. The code that writes the table replaces it by the URI of its directory, so a corpus does
+not depend on its location.
 """
 
 from typing import Any

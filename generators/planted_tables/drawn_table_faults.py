@@ -1,7 +1,7 @@
 """Faults planted in the files of drawn tables, as caused by a disk, a faulty writer or a lost update.
 
-Those of `faults` break one known table in one place; these break any drawn table. Several rules may detect one of them;
-the named requirement is one that it certainly breaks.
+Planted faults of `faults` break one known table in one place; these break any drawn table. Several rules may detect one
+of them; the named requirement is one that it certainly breaks.
 """
 
 import copy

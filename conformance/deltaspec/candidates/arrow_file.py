@@ -1,4 +1,4 @@
-"""Read an Arrow IPC file that nobody vouches for, with bounded memory and time.
+"""Read an untrusted Arrow IPC file with bounded memory and time.
 
 Arrow checks that a file is well formed, but a small well-formed file can still need any amount of memory: compressed
 buffers state their own size, one schema field can be a child of a million others, one batch can be listed a million
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 MAX_BYTES = 1024 * 1024 * 1024
-"""Bytes of all columns: uncompressed, without dictionaries, and with nothing shared."""
+"""Maximum number of bytes of all columns: uncompressed, without dictionaries, and with nothing shared."""
 MAX_VALUES = 16 * 1024 * 1024
 """Values of all columns and nested fields; some types need no memory for them."""
 MAX_FIELDS = 20_000
@@ -32,7 +32,7 @@ _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 
 
 class RowsFault(Exception):
-    """The rows of an answer cannot be read, or differ from what the answer says."""
+    """The rows of an answer cannot be read, or contradict the other fields of the answer."""
 
 
 def read_arrow_file(data: bytes) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Rows of Arrow tables as values of the model."""
+"""Rows of Arrow tables as values of `deltaspec.model`."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """A candidate that is a Python object in this process: faster, without isolation, deadlines and restarts.
 
-The engine has the same methods as for `candidates.serve`, and its answers are checked like those of a process. Rows are
-not written to a file.
+The engine has the same methods as for `candidates.serve`, and its answers are checked like the answers of a process.
+Rows are not written to a file.
 """
 
 from typing import Any, Self, TypeVar

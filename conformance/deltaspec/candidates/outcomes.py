@@ -1,4 +1,4 @@
-"""What a request to a candidate ends in, if not in an answer."""
+"""Exceptions for requests to a candidate that end without an answer."""
 
 from deltaspec.candidates.messages import Refusal
 from deltaspec.candidates.process import Reason

@@ -48,7 +48,7 @@ class Launch(msgspec.Struct, frozen=True):
 
     command: tuple[str, ...]
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Variables to add to those of the host."""
+    """Variables to add to the environment of the host."""
     hello_seconds: float = HELLO_SECONDS
     """Deadline of `hello`, which includes the start of the process."""
 
@@ -140,7 +140,8 @@ class CandidateProcess:
     def begin(self, request: bytes) -> None:
         """Start to send a request line, and forget the stderr of earlier requests.
 
-        What the process wrote before the first request stays, and all if it has ended: it may be the reason.
+        Output from before the first request stays, and so does all output if the process has ended: it may show the
+        reason.
 
         Raises:
             ProcessFault: the process ended, or wrote a line after its last answer.
@@ -160,7 +161,7 @@ class CandidateProcess:
         self._popen.stdin.close()
 
     def check_no_output(self, when: str) -> None:
-        """Raise `ProcessFault` if there is output that nobody asked for."""
+        """Raise `ProcessFault` if there is output that no request asked for."""
         if self._output:
             raise ProcessFault("harness", f"wrote to stdout {when}; print to stderr", show_line(self._output))
 

@@ -1,8 +1,8 @@
 """Memory of a process group, and the end of all processes that a candidate started.
 
-The memory limit is enforced by watching. RLIMIT_AS, the alternative, limits address space, of which a JVM, jemalloc and
-memory-mapped files reserve many times what they use; and it counts each process of a group alone. Watching can miss
-a peak that is shorter than its interval.
+The memory limit is enforced by watching. RLIMIT_AS, the alternative, limits address space. A JVM, jemalloc and
+memory-mapped files reserve many times the address space that they use, and the limit applies to each process of a group
+alone. Watching can miss a peak that is shorter than its interval.
 """
 
 import os
@@ -17,7 +17,7 @@ MARKER = "DELTASPEC_CANDIDATE"
 """Environment variable that marks all processes that a candidate starts, also those that leave its process group."""
 _MIN_INTERVAL_SECONDS = 0.1
 _COST_SHARE = 0.05
-"""Part of the time that watching may take."""
+"""Maximum part of the time that watching takes."""
 _KILL_ROUNDS = 20
 
 

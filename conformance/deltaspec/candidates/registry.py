@@ -4,8 +4,8 @@
     cmd:java -jar harness.jar     any program that speaks the candidate protocol
     py:acme.harness:Engine        a class with the methods of `serve.Engine`, in a process of its own
 
-A command runs in a temporary directory, because engines leave files behind. Its program and those of its arguments
-that name existing files are first made absolute. A class is imported with the `sys.path` of this process.
+A command runs in a temporary directory, because engines leave files behind. Its program, and arguments that name
+existing files, are first made absolute. A class is imported with the `sys.path` of this process.
 
 Environment variables:
 
@@ -45,7 +45,7 @@ class Adapter(msgspec.Struct, frozen=True):
     engine: str
     """Name of the engine for people."""
     source: str
-    """What provides what it needs: an extra of deltaspec, or for a program a session of nox; empty for nothing."""
+    """What installs its requirements: an extra of deltaspec, or for a program a session of nox; empty for nothing."""
     modules: tuple[str, ...] = ()
     """Modules that it imports; empty for a program."""
     is_program: bool = False
@@ -53,7 +53,7 @@ class Adapter(msgspec.Struct, frozen=True):
 
     @property
     def install(self) -> str:
-        """Command that provides what it needs."""
+        """Command that installs its requirements."""
         return build_nox_command(self.source) if self.is_program else build_install_command(self.source)
 
 
@@ -109,7 +109,7 @@ def find_launch(spec: str) -> Launch:
 
 
 def find_adapter(name: str) -> Adapter:
-    """Return the adapter of a name; a hyphen is as good as an underscore.
+    """Return the adapter of a name; hyphens and underscores are equivalent.
 
     Raises:
         InvalidUsage: there is none.

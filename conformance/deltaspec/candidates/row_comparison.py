@@ -38,7 +38,7 @@ class RowDifference(msgspec.Struct, frozen=True):
 
     columns: tuple[str, ...]
     missing: tuple[str, ...]
-    """Expected rows that the answer lacks, as text; at most `SHOWN_ROWS`."""
+    """Expected rows that are missing from the answer, as text; at most `SHOWN_ROWS`."""
     extra: tuple[str, ...]
     """Rows of the answer that are not expected."""
     kinds: tuple[str, ...]
@@ -106,7 +106,7 @@ def find_row_difference(
 def read_kinds(message: str) -> frozenset[str]:
     """Return how rows differ, from a message with the text of a `RowDifference`; empty if it has none.
 
-    Values that only moved to other rows restrict nothing: without some of the rows they look like any other kind.
+    Values that only moved to other rows are not a kind: without some of the rows they look like any other kind.
     """
     lines = [line for line in message.split("\n") if line.startswith(_DIFFERS)]
     return frozenset(kind for line in lines for kind in line.removeprefix(_DIFFERS).split(", ")) - {_MOVED}
@@ -206,7 +206,7 @@ def _is_variant(kind: pa.StructType) -> bool:
 def _read_variant(binaries: Mapping[str, bytes | None]) -> Value:
     """Return a variant by value: encodings may differ in widths of numbers and in the dictionary of field names.
 
-    Binaries that are not a variant stand for themselves.
+    Binaries that are not a variant are returned as they are.
     """
     metadata, value = binaries["metadata"], binaries["value"]
     try:

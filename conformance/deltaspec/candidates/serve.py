@@ -21,9 +21,9 @@ method raises `EngineError` where the engine refuses; any other exception is ans
             except acme.UnsupportedFeature as error:
                 raise EngineError("unsupported", str(error), phase="snapshot", features=[error.feature]) from error
 
-The process reads one JSON object per line from stdin and answers each with one line on stdout. While it runs, the
-file descriptor of stdout leads to stderr and that of stdin to the null device. Prints of the engine, also of native
-code, therefore cannot break the protocol. Tracebacks go to stderr, which deltaspec keeps for its report.
+The process reads one JSON object per line from stdin and answers each with one line on stdout. While it runs, the file
+descriptor of stdout leads to stderr, and the descriptor of stdin to the null device. Prints of the engine, also of
+native code, therefore cannot break the protocol. Tracebacks go to stderr, which deltaspec keeps for its report.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Engine(Protocol):
     def snapshot(
         self, table: str, *, at: dict[str, int] | None, want: Sequence[str], app_ids: Sequence[str]
     ) -> dict[str, Any]:
-        """Return version, protocol and metadata as in the log, and what `want` names.
+        """Return version, protocol and metadata as in the log, and the parts that `want` names.
 
         Args:
             table: path of the table.
@@ -327,7 +327,7 @@ def _say_hello(engine: Any, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_method(engine: Any, operation: str) -> bool:
-    """Return whether the engine has its own method, not only that of the protocol class."""
+    """Return whether the engine has its own method, not only the method of the protocol class."""
     method = getattr(engine, operation, None)
     return callable(method) and getattr(method, "__func__", method) is not getattr(Engine, operation)
 

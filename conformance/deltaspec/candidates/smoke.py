@@ -1,6 +1,6 @@
 """Checks of a harness, as opposed to its engine: does it keep the candidate protocol?
 
-The checks read one tiny table, which any engine can read, and send what a correct harness must survive.
+The checks read one tiny table, which any engine can read, and send requests that a correct harness must survive.
 """
 
 import sys
@@ -27,7 +27,7 @@ _NO_OPERATION = "x-deltaspec-smoke"
 
 
 class SmokeResult(msgspec.Struct, frozen=True):
-    """Result of one check. `note` is worth knowing but breaks no rule; `unchecked` needs what the harness cannot do."""
+    """Result of one check. A `note` breaks no rule; `unchecked` means that the harness cannot run the check."""
 
     status: Status
     name: str

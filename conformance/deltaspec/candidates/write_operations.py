@@ -1,4 +1,4 @@
-"""Operations of `apply`: what a candidate is asked to write (candidate protocol, version 1).
+"""Operations of `apply`: writes that a candidate is asked to perform (candidate protocol, version 1).
 
     {"kind": "append", "rows": "/tmp/rows.arrow"}
     {"kind": "delete", "where": {"sql": "`id` = 3", "tree": ["=", ["col", "id"], ["lit", "long", "3"]]}}
@@ -78,7 +78,7 @@ class Delete(_Operation, frozen=True):
 
 
 class Update(_Operation, frozen=True):
-    """Set columns of all rows, or of those that match a condition."""
+    """Set columns of all rows, or of the rows that match a condition."""
 
     set: dict[str, Value]
     where: Where | None = None
@@ -90,9 +90,9 @@ class Merge(_Operation, frozen=True):
     rows: str
     on: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     matched: Literal["update", "delete"] | None = None
-    """What happens to a row of the table that a new row matches; `update` sets all columns."""
+    """Action on a row of the table that a new row matches; `update` sets all columns."""
     not_matched: Literal["insert"] | None = None
-    """What happens to a new row that matches no row of the table."""
+    """Action on a new row that matches no row of the table."""
 
 
 class Optimize(_Operation, frozen=True):
@@ -238,7 +238,7 @@ class Transaction(msgspec.Struct, frozen=True):
 
 
 class CommitOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a commit contains besides its operation."""
+    """Contents of a commit besides its operation."""
 
     txn: Transaction | None = None
     domains: dict[str, str | None] | None = None

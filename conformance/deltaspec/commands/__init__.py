@@ -1,1 +1,1 @@
-"""Commands of several screens, and what commands share. Nothing that takes time is imported before it is needed."""
+"""Large commands, and helpers that commands share. Modules that are slow to import are imported when needed."""

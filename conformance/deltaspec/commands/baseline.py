@@ -30,8 +30,8 @@ def baseline() -> None:
     """Create, update and show baselines: JSON files with known findings.
 
     `deltaspec validate --baseline FILE` accepts the findings in FILE. A finding is known by its fingerprint: rule, data
-    file or column, and what is wrong, but neither version nor line. So commits may be added, rewritten or cleaned up.
-    Checkpoints may be written. Paths of tables are relative to FILE.
+    file or column, and what is wrong, but neither version nor line. So it stays known if commits are added, rewritten
+    or cleaned up, or checkpoints are written. Paths of tables are relative to FILE.
     """
 
 
@@ -39,9 +39,9 @@ def baseline() -> None:
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 def update(file: str, tables: tuple[str, ...], **_: Any) -> None:
-    """Validate each TABLE, and write what is found into the baseline FILE.
+    """Validate each TABLE, and write the findings into the baseline FILE.
 
-    What is in FILE about other tables, or about rules that this run did not decide completely, does not change.
+    Entries of FILE for other tables, or for rules that this run did not decide completely, do not change.
     Findings that [[accept]] of a configuration file accepts are left out.
     """
     _update(file, tables, _read(file) if os.path.exists(file) else [], adds=True)
@@ -53,7 +53,7 @@ def update(file: str, tables: tuple[str, ...], **_: Any) -> None:
 def prune(file: str, tables: tuple[str, ...], **_: Any) -> None:
     """Validate each TABLE, and remove from the baseline FILE the findings that are gone. Nothing is added.
 
-    Use the options of the runs that the baseline is for: with a shorter --history fewer findings are found. Findings of
+    Use the same options as the runs with this baseline: a shorter --history finds fewer findings. Findings of
     rules that this run did not decide completely are not removed.
     """
     _update(file, tables, _read(file), adds=False)
@@ -62,7 +62,7 @@ def prune(file: str, tables: tuple[str, ...], **_: Any) -> None:
 @baseline.command()
 @click.argument("file", type=click.Path(dir_okay=False))
 def show(file: str) -> None:
-    """Show what the baseline FILE has: findings by table and rule. FILE has a line for each different finding."""
+    """Show the findings in the baseline FILE, by table and rule. FILE has a line for each different finding."""
     from deltaspec.report.text import count, escape_text
     from deltaspec.rules import RULES
 
@@ -110,7 +110,7 @@ def _update(file: str, tables: tuple[str, ...], known: list[KnownFinding], *, ad
 
 
 def _list_locations(tables: tuple[str, ...], given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the location of each table, for a glob those of all tables that match.
+    """Yield the location of each table; for a glob, the locations of all matching tables.
 
     Raises:
         TableUnreadable: a glob matches no table, or a folder cannot be searched.

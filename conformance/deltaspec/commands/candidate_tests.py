@@ -72,7 +72,7 @@ _TIMEOUT_SCALE = click.option(
     multiple=True,
     callback=parse_names,
     metavar="CANDIDATES",
-    help="In suite write, these write to the same tables in turn, and all read them.",
+    help="In suite write, these candidates write to the same tables in turn, and all read them.",
 )
 @click.option("--select", metavar="TEXT", help="Run only cases whose id contains this text or matches this glob.")
 @click.option("--jobs", type=CountRange(min=1), default=1, show_default=True, help="Candidates to run at once.")

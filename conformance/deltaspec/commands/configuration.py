@@ -46,7 +46,7 @@ _VARIABLE = re.compile(r"\$\{env:([^}]*)\}")
 
 
 class Configuration(msgspec.Struct, frozen=True):
-    """What a configuration file says about one table."""
+    """Settings of a configuration file for one table."""
 
     file: str
     """The file, for messages; empty if there is none."""
@@ -137,7 +137,7 @@ class ValidateCommand(ConfiguredCommand):
 
 _GIVEN_KEY = "deltaspec.given_options"
 _UNSET: Any = getattr(click.core, "UNSET", None)
-"""What Click sets for an option without a value."""
+"""Value that Click sets for an option without a value."""
 
 
 @contextmanager
@@ -197,7 +197,7 @@ def load_configuration(file: str | None, table: str | None, options: Mapping[str
 def _find_file(directory: Path) -> Path | None:
     """Return the nearest file with a configuration, from a directory upwards.
 
-    Files in a table are not used: whoever wrote the table must not choose how it is judged.
+    Files in a table are not used: the writer of a table must not choose how it is judged.
     """
     from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
@@ -240,7 +240,7 @@ def _check_sections(path: Path, sections: Any) -> None:
 def _list_sections(
     content: dict[str, Any], sections: dict[str, dict[str, Any]], table: str | None
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """Yield each section: its place for messages, its keys, and whether it applies to the table."""
+    """Yield each section: its location for messages, its keys, and whether it applies to the table."""
     yield "", content, True
     locations = set() if table is None else {table.rstrip("/"), table if "://" in table else os.path.abspath(table)}
     for glob, section in sections.items():

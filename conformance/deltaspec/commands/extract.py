@@ -26,7 +26,7 @@ _SHARED = ("history", "revision", "clock", "allow_outside", "writer_time_zone", 
 @click.option(
     "--level",
     type=click.Choice(["log", "files", "footers", "rows"]),
-    help="Level of the run that reported the finding. [default: that of RULE, of the configuration, or rows]",
+    help="Level of the run that reported the finding. [default: the level of RULE, of the configuration, or rows]",
 )
 @click.option(
     "--validations",
@@ -34,13 +34,13 @@ _SHARED = ("history", "revision", "clock", "allow_outside", "writer_time_zone", 
     default=1000,
     show_default=True,
     metavar="N",
-    help="Stop after so many validations, with the smallest table so far.",
+    help="Stop after this many validations, with the smallest table so far.",
 )
 def extract(table: str, finding: str, output: str, redact: bool, validations: int, **_: Any) -> None:
     """Write the smallest table that still shows a finding, as a golden case for a bug report.
 
-    A finding of TABLE is named by its fingerprint in a JSON report, or the first digits of it; or by the code or name
-    of its rule: then its first finding is extracted.
+    Name a finding of TABLE by its fingerprint in a JSON report, or the first digits of it; or name a rule by its code
+    or name to extract its first finding.
 
     Versions, files, actions, columns, rows and fields are dropped as long as the finding shows and no rule that the
     table conforms to is broken. Data files are copied only if the finding needs them. Nothing is written into TABLE.
@@ -51,8 +51,8 @@ def extract(table: str, finding: str, output: str, redact: bool, validations: in
     versions, times of changes, and deletion vectors stay. Nothing is written if an original string of 4 characters or
     more is left, if a file cannot be understood, or if the finding no longer shows.
 
-    Options that are not given, and settings of storage clients, come from the same configuration file as those of
-    `deltaspec validate`. Findings that it accepts, or whose rules it does not run, are extracted too. The newest
+    Options that are not given, and settings of storage clients, come from the configuration file, as for `deltaspec
+    validate`. Findings that it accepts, or whose rules it does not run, are extracted too. The newest
     version is extracted, in memory: the log, and the data files that the finding needs, may each have at most 256 MiB.
     """
     choose_allocator()

@@ -73,7 +73,7 @@ def faults(
     resume: bool,
     timeout_scale: float,
 ) -> None:
-    """Kill CANDIDATE while it writes, let writers race, and take away space and permissions.
+    """Kill CANDIDATE while it writes, let writers race, and remove disk space and permissions.
 
     CANDIDATE is as for `deltaspec test`, and must offer the kinds create and append of the operation apply. After each
     trial, the table must validate and have exactly the rows of the acknowledged operations; a killed or failed

@@ -24,7 +24,7 @@ _CASES = click.option(
     "root",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Golden tables to use. [default: those of the installed checkout, or of the package deltaspec-golden]",
+    help="Golden tables to use. [default: the tables of the installed checkout, or of the package deltaspec-golden]",
 )
 _FORMAT = format_option("text", "json")
 
@@ -52,7 +52,7 @@ _DEFINITIONS = click.option(
 @golden.command()
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
 @click.option("--rewrite", is_flag=True, help="Write all Parquet files with the installed release of pyarrow.")
-@click.option("--release", metavar="VERSION", help="Also record the cases as those of this release, in released.json.")
+@click.option("--release", metavar="VERSION", help="Also record the cases as released, in released.json.")
 @_DEFINITIONS
 def build(check: bool, rewrite: bool, release: str | None, root: str | None) -> None:
     """Build the golden tables of a checkout from their definitions."""

@@ -10,7 +10,7 @@ from deltaspec.wire.storage.factory import is_local
 from deltaspec.wire.storage.interface import redact_uri, split_uri
 
 UNAVAILABLE_TABLES = 3
-"""Tables whose store did not answer until the others are not run, if it answered for none."""
+"""Number of unanswered tables after which the other tables of a store are not run, if it answered for none."""
 
 
 class Outages:

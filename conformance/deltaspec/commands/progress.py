@@ -24,7 +24,7 @@ _RATE_SECONDS = 1.0
 
 @dataclass
 class ProgressTracker:
-    """What a run is doing, how fast, and how long that will take. A `Progress`."""
+    """Phase, rate and remaining time of a run. A `Progress`."""
 
     clock: Callable[[], float] = time.monotonic
     phase: str = "start"
@@ -98,7 +98,7 @@ def show_progress(interval: float = HEARTBEAT_SECONDS) -> Iterator[Progress]:
 
 @contextmanager
 def _write_heartbeats(tracker: ProgressTracker, stream: TextIO, interval: float) -> Iterator[Progress]:
-    """Write a line in each interval from a thread, so that a run that waits for its storage is seen to be alive."""
+    """Write a line in each interval from a thread, to show that a run that waits for its storage is alive."""
     end = threading.Event()
 
     def write() -> None:

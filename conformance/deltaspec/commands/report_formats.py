@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RenderSettings(msgspec.Struct, frozen=True):
-    """How a report is rendered. None of it changes the report."""
+    """Settings for rendering a report. They do not change the report."""
 
     samples: int
     """Findings that text shows of each rule."""
@@ -127,7 +127,7 @@ def require_format(name: str) -> None:
 
 
 def _describe_files(report: Report, storage: StorageSettings | None) -> Charts:
-    """Describe the data files of the validated version, from the log; return the reason if that is not possible."""
+    """Describe the data files of the validated version, from the log; return the reason if this is not possible."""
     from deltaspec.pages.validation import Charts
     from deltaspec.validation.describe.file_description import describe_files
     from deltaspec.wire.storage.settings import ENVIRONMENT

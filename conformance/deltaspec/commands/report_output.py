@@ -1,4 +1,4 @@
-"""Where the reports of a run go: `--format` and `--output` for one, `--report FORMAT:PATH` for more."""
+"""Destinations of the reports of a run: `--format` and `--output` for one, `--report FORMAT:PATH` for more."""
 
 from __future__ import annotations
 

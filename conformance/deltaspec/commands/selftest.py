@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Number of drawn tables, histories and races.",
 )
-@click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of all that is drawn.")
+@click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of everything that is drawn.")
 @click.option(
     "--golden/--no-golden",
     default=True,
     show_default=True,
-    help="Whether mutants that survive meet the golden cases of a checkout.",
+    help="Run the golden cases of a checkout against mutants that survive.",
 )
 @click.option("--jobs", type=CountRange(min=1), default=2, show_default=True, help="Number of processes.")
 @format_option("text", "json", "markdown")

@@ -32,7 +32,7 @@ def estimate_tables(
 
     Args:
         locations: paths and URIs of the tables.
-        unsearched: what could not be searched for tables.
+        unsearched: folders that could not be searched for tables.
         resolve: returns the options of a table.
         options: values of the options of the summary.
     """

@@ -37,7 +37,7 @@ _SUMMARY_FORMATS = ("text", "json")
 
 
 def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mapping[str, Any]) -> int:
-    """Validate several tables, print the reports of those that do not conform and a summary.
+    """Validate several tables, and print the reports of tables that do not conform and a summary.
 
     Args:
         command: resolves the options of each table, because sections of the configuration file may apply to some.
@@ -48,8 +48,8 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
         The exit code of the worst table.
 
     Raises:
-        InvalidUsage: what would fail with every table; or, after the summary, a report of all tables cannot be written.
-        TableUnreadable: a single location is named, and it has no table.
+        InvalidUsage: an option would fail with every table; or, after the summary, a report of all tables cannot be
+        written. TableUnreadable: a single location is named, and it has no table.
     """
     from deltaspec.commands.outages import Outages
     from deltaspec.commands.table_workers import run_in_workers, run_tables
@@ -97,7 +97,7 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
-    """Raise `InvalidUsage` for what would fail with every table."""
+    """Raise `InvalidUsage` for options that would fail with every table."""
     from deltaspec.commands.report_formats import require_format
     from deltaspec.validation.options import OptionArguments, Options
     from deltaspec.validation.stopping import parse_budget
@@ -152,7 +152,7 @@ def _select_table_options(values: Mapping[str, Any]) -> dict[str, Any]:
 def _find_tables(
     command: ValidateCommand, named: Sequence[str], given: Mapping[str, Any], session: Any
 ) -> tuple[list[str], list[Unsearched]]:
-    """Return the locations of the tables, and what could not be searched for tables.
+    """Return the locations of the tables, and the folders that could not be searched for tables.
 
     Raises:
         TableUnreadable: a single location is named, and it has no table.
@@ -179,12 +179,12 @@ def _find_tables(
 def _plan_tables(
     locations: Sequence[str], given: Mapping[str, Any], shared: Mapping[str, Any], scratch: str
 ) -> tuple[list[TableTask], list[JoinedReport]]:
-    """Return what to run for each table, and the reports of all tables.
+    """Return the task for each table, and the reports of all tables.
 
     Args:
         locations: paths and URIs of the tables.
         given: options of the command line, by parameter, as text.
-        shared: options that are the same for all tables, whatever is given.
+        shared: options that are the same for all tables, and override given ones.
         scratch: directory for parts of the reports of all tables.
 
     Raises:

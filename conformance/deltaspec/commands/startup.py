@@ -50,7 +50,7 @@ def _has_large_checkpoint(table: str) -> bool:
 
 
 _left_out = {"pandas"}
-"""Packages that Arrow does not find."""
+"""Packages that imports do not find."""
 
 
 class _Missing:
@@ -101,7 +101,7 @@ def leave_out_numpy() -> None:
 def import_arrow_alone() -> None:
     """Import Arrow without pandas, and without NumPy after `leave_out_numpy`.
 
-    Their imports take longer than to validate most tables. Arrow looks for NumPy when it is imported, and for pandas
+    Importing them takes longer than validating most tables. Arrow looks for NumPy when it is imported, and for pandas
     when it converts its first Python value, to recognize their objects. If Arrow is imported already, only pandas is
     left out. Processes that run Spark must not call this.
     """

@@ -1,4 +1,4 @@
-"""Which tables a command line names: locations, globs, a list in a file, and names in a Spark catalog."""
+"""Find the tables that a command line names: locations, globs, a list in a file, and names in a Spark catalog."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def find_locations(
 ) -> Iterator[str | Unsearched]:
     """Yield the location of each table once, in the order in which they are named.
 
-    What cannot be searched, and a glob without a table, is yielded as `Unsearched`.
+    A folder that cannot be searched, or a glob without a table, is yielded as `Unsearched`.
 
     Args:
         given: locations, globs and names.
@@ -61,7 +61,7 @@ def find_locations(
 
 
 def identify_location(location: str) -> str:
-    """Return what is the same for all paths of one table."""
+    """Return an identity that is the same for all paths of one table."""
     normalized = normalize_location(location)
     return os.path.realpath(normalized) if is_local(location) else normalized
 

@@ -19,7 +19,7 @@ _EXTENSIONS = {"text": "txt", "junit": "xml", "markdown": "md", "github": "txt"}
 
 
 def normalize_location(location: str) -> str:
-    """Return what names a table in every run: an absolute path, a decoded URI, or a name in a catalog."""
+    """Return the location that names a table in every run: an absolute path, a decoded URI, or a name in a catalog."""
     from deltaspec.validation.spark.catalog import is_catalog_name
     from deltaspec.wire.storage.factory import is_local
     from deltaspec.wire.storage.interface import decode_file_uri, redact_uri

@@ -89,7 +89,7 @@ def run_table(task: TableTask) -> TableRun:
 
 
 def run_tables(tasks: Sequence[TableTask], outages: Outages) -> Generator[tuple[int, TableRun]]:
-    """Validate tables in this process, and yield the number of each and its run; none of a store that is down."""
+    """Validate tables in this process, and yield the number of each and its run; skip tables whose store is down."""
     for number, task in enumerate(tasks):
         if not outages.skip(task.table):
             run = run_table(task)
@@ -101,7 +101,7 @@ def run_in_workers(tasks: Sequence[TableTask], jobs: int, outages: Outages) -> G
     """Validate tables in worker processes, and yield the number of each and its run, in the order in which they end.
 
     A worker validates one table after another. If its process ends, the table is reported as failed, and another
-    worker continues. No more tables are started of a store that is down.
+    worker continues. Tables of a store that is down are not started.
     """
     waiting = deque(enumerate(tasks))
     workers = [_Worker() for _ in range(min(jobs, len(tasks)))]
@@ -146,7 +146,7 @@ class _Worker:
     def start_table(self, number: int, task: TableTask) -> None:
         """Start to validate a table."""
         self._task, self._started = (number, task), time.monotonic()
-        with suppress(OSError):  # the process has ended, which `receive` finds out
+        with suppress(OSError):  # the process has ended; `receive` reports it
             self.connection.send(task)
 
     def receive(self) -> tuple[int, TableRun]:

@@ -192,11 +192,11 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     Several tables are named by several arguments, by --tables-from, or by a glob over folders: 's3://lake/*/orders', or
     'lake/**' for all below lake. With --backend spark, 'catalog.schema.*' names the Delta tables of a schema. The
     output is the report of each table that does not conform, and a summary with a line for each table (text or json).
-    The exit code is that of the worst table, in the order 4, 2, 1, 5, 3, 0; one that cannot be read does not stop the
-    others. If a store has not answered for three tables, and for no other, its remaining tables are not run. PATH of
-    --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit
-    can also have one file for all tables. --findings-out, --state, --since and --catalog-commits also need {table},
-    which a single table can use, too. Missing directories of such paths are created.
+    The exit code is the code of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not
+    stop the others. If a store has not answered for three tables, and for no other, its remaining tables are not run.
+    PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and
+    junit can also have one file for all tables. --findings-out, --state, --since and --catalog-commits also need
+    {table}, which a single table can use, too. Missing directories of such paths are created.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
@@ -221,12 +221,12 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     MASTER is a Spark master, such as local[4], spark://host:7077 or yarn, or sc://host for Spark Connect. Without it,
     Spark uses its own configuration. `deltaspec doctor --spark` checks the installation.
 
-    If a run with --state DIR is killed, rerun it with --resume. The report is the same as that of an uninterrupted run.
+    If a run with --state DIR is killed, rerun it with --resume. The report is the same as without the interruption.
     A state is refused if the release, the options or the log have changed. Make sure that only you can write
     to DIR: it contains pickles, which are executed when they are loaded. You may delete it after the run.
 
-    A run that is interrupted, or that has used its --budget, stops between two steps, writes the report of what it has
-    found, and lists as not checked what it has not decided. With --state DIR, --resume continues it. On Spark, tasks
+    A run that is interrupted, or that has used its --budget, stops between two steps. Its report has the findings so
+    far, and lists undecided rules as not checked. With --state DIR, --resume continues it. On Spark, tasks
     stop between buckets; with --state, the run stops between jobs. A budget applies to each of several tables.
     """
     context = click.get_current_context()

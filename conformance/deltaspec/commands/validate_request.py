@@ -1,4 +1,4 @@
-"""Validate one table as the command line asks: build a request from options, run it, and write its reports."""
+"""Validate one table for the command line: build a request from options, run it, and write its reports."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ INTERRUPTS: dict[type[BaseException], str] = {
     KeyboardInterrupt: ExitCode.INTERRUPTED.summary,
     Terminated: ExitCode.TERMINATED.summary,
 }
-"""What stops a run with a partial report, and what the report calls it."""
+"""Exceptions that stop a run with a partial report, and their names in the report."""
 TEXT_SAMPLES = 5
 _MACHINE_SAMPLES = 1000
 
 
 class ReportRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request of the command line, and where its reports go."""
+    """A request of the command line, and the destinations of its reports."""
 
     request: ValidateRequest
     targets: Sequence[ReportTarget]
@@ -141,7 +141,7 @@ def _choose_backend(request: ValidateRequest) -> str:
 
 
 def write_outcome(request: ReportRequest, outcome: Outcome, stdout: Any) -> None:
-    """Write the reports of a request, and what they do not contain to stderr.
+    """Write the reports of a request. Print to stderr what they do not contain.
 
     Args:
         request: names the reports.

@@ -1,4 +1,4 @@
-"""Compare what two tables mean after the same operation."""
+"""Compare the facts of two tables after the same operation."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -12,13 +12,13 @@ _LONGEST = 300
 
 
 def compare_facts(first: Facts, second: Facts, free_apps: Collection[str], counts: Counter[str]) -> Iterator[str]:
-    """Yield what differs, one text for each fact.
+    """Yield the differences, one text for each fact.
 
     Args:
         first: table of the first writer.
         second: table of the second writer.
         free_apps: applications whose newest transaction is not compared.
-        counts: counts what was compared, and what was not.
+        counts: receives the numbers of compared and uncompared facts.
     """
     for name, value in first.values.items():
         counts["facts compared"] += 1

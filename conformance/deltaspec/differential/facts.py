@@ -1,4 +1,4 @@
-"""What a table means after an operation, without what the protocol leaves to the writer.
+"""Facts of a table after an operation that do not depend on choices that the protocol leaves to the writer.
 
 | left to the writer | instead |
 |-|-|
@@ -75,15 +75,15 @@ class Statistics(msgspec.Struct, frozen=True):
     """Statistics of all live files together."""
 
     bounds: Mapping[str, tuple[Any, Any, int | None]]
-    """Least value, greatest value and number of nulls of each column that has them in every file."""
+    """Smallest value, greatest value and number of nulls of each column that has them in every file."""
     is_exact: bool
     """Whether no file has a deletion vector or wide bounds; otherwise there are no bounds to compare."""
     live_rows: int | None
-    """Rows of the files without those that vectors delete; None if a file has no number of rows."""
+    """Rows of the files that vectors do not delete; None if a file has no number of rows."""
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What a table means after an operation."""
+    """Facts of a table after an operation, which must be equal for both writers."""
 
     values: Mapping[str, Any]
     """Facts that must be equal, by name."""
@@ -94,11 +94,11 @@ class Facts(msgspec.Struct, frozen=True):
     """Changes of the operation, without rows that were deleted and inserted again; None if nothing records them."""
     statistics: Statistics
     free: Mapping[str, Any]
-    """What the protocol leaves to the writer, to be counted where it differs."""
+    """Choices that the protocol leaves to the writer, which are counted where they differ."""
 
 
 def read_facts(table: str, reader: TableReader, labels: Labels, first: int, *, had_changes: bool) -> Facts:
-    """Read what a table means at its newest version.
+    """Read the facts of a table at its newest version.
 
     Args:
         table: directory of the table.
@@ -185,7 +185,7 @@ def _count_deleted(add: Add) -> int:
 def _merge_bounds(
     schema: Struct, state: TableState, parsed: Sequence[Mapping[str, Any]]
 ) -> dict[str, tuple[Any, Any, int | None]]:
-    """Return bounds and null counts of columns that every file has, or of which it has nulls only."""
+    """Return bounds and null counts of columns that have bounds, or only nulls, in every file."""
     found = {}
     for field_ in schema.fields:
         name = physical_name(field_, state.mapping)

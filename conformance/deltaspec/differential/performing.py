@@ -24,7 +24,7 @@ from deltaspec_generators.histories.plain_table import Effect, Forbidden, NotApp
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """Something that differs between the tables, or between the readers of a table."""
+    """A difference between the tables, or between the readers of a table."""
 
     aspect: str
     """Such as `outcome`, `schema` or `row ids`."""
@@ -35,14 +35,14 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct):
-    """What became of a history."""
+    """Result of a history that both writers performed."""
 
     titles: list[str] = msgspec.field(default_factory=list)
     """One line for each operation."""
     differences: list[Difference] = msgspec.field(default_factory=list)
     """The first difference of each aspect."""
     counts: Counter[str] = msgspec.field(default_factory=Counter)
-    """What was compared, and what was not, with the reason."""
+    """Numbers of compared facts, and of uncompared ones with the reason."""
 
     def note(self, aspect: str, message: str) -> None:
         """Record a difference, unless the aspect has one already."""
@@ -79,7 +79,7 @@ class _Side:
 def compare_history(
     first: Candidate, second: Candidate, steps: Sequence[Step], directory: Path, *, validates: bool = True
 ) -> Comparison:
-    """Perform a history with two writers, each on a table of its own below a directory.
+    """Perform a history with two writers, each on a separate table below a directory.
 
     The reference reader reads both tables after every operation. The first candidate reads both tables too, and must
     find the same as the reference reader. A difference in rows or outcomes ends the history.

@@ -22,14 +22,14 @@ from deltaspec.suites.write_judging import list_versions
 
 
 def compare_newest(candidate: Candidate, table: Path, counts: Counter[str]) -> Iterator[str]:
-    """Yield what differs in the rows, row ids and row commit versions of the newest version."""
+    """Yield differences in the rows, row ids and row commit versions of the newest version."""
     reference = InProcess(Engine())
     state = reference.snapshot(Snapshot(str(table)))
     yield from _compare_rows(candidate, reference, table, state, None, counts)
 
 
 def compare_past(candidate: Candidate, table: Path, counts: Counter[str]) -> Iterator[str]:
-    """Yield what differs in the newest snapshot, the rows of a version in the middle and all changes."""
+    """Yield differences in the newest snapshot, the rows of a version in the middle and all changes."""
     reference = InProcess(Engine())
     versions = list_versions(table)
     yield from _compare_snapshots(candidate, reference, table, counts)
@@ -103,7 +103,7 @@ def _compare_answers(
 
 
 def _drop_later_columns(found: pa.Table, wanted: pa.Table) -> pa.Table:
-    """Leave out null columns that are not wanted: an engine may show changes with the newest schema.
+    """Leave out null columns that are not expected: an engine may show changes with the newest schema.
 
     The protocol does not say whether changes have the schema of their version or the newest.
     """

@@ -16,7 +16,7 @@ from deltaspec.suites.outcomes import build_signature
 
 Verdict: TypeAlias = Literal["finding", "corrected", "divergence", "unknown"]
 """A fault of the engine with a page in `reports/findings`; a fault of the kit that was corrected; silence of the
-protocol, so that both readings are right; or nobody has decided yet."""
+protocol, so that both readings are right; or no decision yet."""
 
 
 class FoundDifference(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class FoundDifference(msgspec.Struct, frozen=True):
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one history; seed and number draw it again."""
+    """Result of one history; seed and number draw it again."""
 
     seed: int
     number: int
@@ -56,7 +56,7 @@ class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownDifference(msgspec.Struct, frozen=True):
-    """A difference that somebody has decided."""
+    """A difference with a decision."""
 
     aspect: str
     match: str
@@ -87,7 +87,7 @@ class DifferenceGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DifferentialReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run found."""
+    """Results of a run."""
 
     writers: tuple[str, str]
     """Names and versions."""
@@ -105,7 +105,7 @@ class DifferentialReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def undecided(self) -> list[DifferenceGroup]:
-        """Differences that nobody has decided, or that were corrected before."""
+        """Differences without a decision, or that were corrected before."""
         return [each for each in self.differences if each.verdict in ("unknown", "corrected")]
 
 
@@ -165,12 +165,12 @@ def _build_group(found: Sequence[tuple[HistoryResult, FoundDifference, KnownDiff
 
 _HEAD = """# Delta Spark and the reference writer on the same histories
 
-`nox -s differential` writes this page. Both writers perform the same random histories, each on a table of its own. The
-reference reader reads both tables after every operation, and what they mean must be equal: schema, partition columns,
+`nox -s differential` writes this page. Both writers perform the same random histories, each on a separate table. The
+reference reader reads both tables after every operation, and these facts must be equal: schema, partition columns,
 properties, transactions, domains, rows, row ids, row commit versions, changes, numbers of live rows, bounds and null
 counts; also which operations are refused. Delta Spark reads the rows of the second table after every operation, and at
 the end the snapshot, a past version and all changes of both. Every tenth history ends with a validation of both tables
-at level rows. `conformance/deltaspec/differential/facts.py` says what the protocol leaves to the writer.
+at level rows. `conformance/deltaspec/differential/facts.py` lists the choices that the protocol leaves to the writer.
 """
 
 

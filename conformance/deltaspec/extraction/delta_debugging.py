@@ -14,7 +14,7 @@ def minimize(units: Sequence[Unit], holds: Callable[[list[Unit]], bool]) -> list
 
     Args:
         units: all units, for which the test holds.
-        holds: the test. If it answers False to everything from some call on, the best subset so far is returned.
+        holds: the test. If it returns False from some call on, the best subset so far is returned.
     """
     kept = list(units)
     if kept and holds([]):

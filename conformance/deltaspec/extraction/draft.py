@@ -22,9 +22,9 @@ from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, FileGone, StorageError, Store
 
 MAX_LOG_BYTES = 256 << 20
-"""Log files that are read into memory."""
+"""Maximum size of the log files that are read into memory."""
 MAX_DATA_BYTES = 256 << 20
-"""Size of the data files that a case may have."""
+"""Maximum size of the data files of a case."""
 _LOG = f"{LOG_DIRECTORY}/"
 
 Files = dict[str, bytes | Entry]
@@ -89,7 +89,7 @@ class FindingTest(msgspec.Struct):
     rules: frozenset[str]
     """Rules with findings in the original table. A smaller table must not break others."""
     remaining: int
-    """Validations that are left."""
+    """Number of validations that remain."""
     used: int = 0
 
     def holds(self, files: Files) -> bool:

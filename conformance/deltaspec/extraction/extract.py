@@ -24,7 +24,7 @@ MIN_DIGITS = 4
 
 
 class Extraction(msgspec.Struct, frozen=True):
-    """What was extracted."""
+    """Result of an extraction."""
 
     finding: Finding
     log_files: int
@@ -32,7 +32,7 @@ class Extraction(msgspec.Struct, frozen=True):
     size_bytes: int
     validations: int
     is_complete: bool
-    """Nothing was left untried for lack of validations."""
+    """Whether the number of validations was enough to try everything."""
 
 
 def extract_finding(

@@ -16,7 +16,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _FIRST_DAY = date(2000, 1, 1)
 _FIRST_INSTANT = datetime(2000, 1, 1, tzinfo=UTC)
 _MAX_STEP = timedelta(milliseconds=2)
-"""Most time between two consecutive made-up timestamps: smaller distances, as of rounded statistics, are kept."""
+"""Longest time between two consecutive made-up timestamps; shorter distances, as in rounded statistics, are kept."""
 
 
 class Pseudonyms:

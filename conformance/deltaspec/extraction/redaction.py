@@ -1,6 +1,6 @@
 """Replace the names and values of a table: columns, paths, statistics, partition values, rows, properties, and ids.
 
-What stays: words of the protocol (fields of actions, types, features, property names and their values), functions in
+These stay: words of the protocol (fields of actions, types, features, property names and their values), functions in
 expressions, sizes, counts, versions, modification times, and deletion vectors, which are row positions.
 """
 
@@ -38,7 +38,7 @@ MIN_SEARCHED = 4
 
 
 class CannotRedact(InvalidUsage):
-    """Something in the table cannot be replaced."""
+    """A part of the table cannot be replaced."""
 
 
 def redact_files(files: Files) -> Files:
@@ -57,7 +57,7 @@ def redact_files(files: Files) -> Files:
 
 
 def search_originals(files: Files, originals: set[str]) -> None:
-    """Check that no original string of at least `MIN_SEARCHED` characters is left, as a word of its own.
+    """Check that no original string of at least `MIN_SEARCHED` characters is left as a separate word.
 
     Raises:
         CannotRedact: there is one. The message does not repeat it.
@@ -170,7 +170,7 @@ class _Redactor:
         return result
 
     def _redact_field(self, name: str, value: Any) -> Any:
-        """Replace what a field of an action or of a structure in it contains."""
+        """Replace the content of a field of an action, or of a structure in it."""
         if value is None:
             return None
         match name:
@@ -202,7 +202,7 @@ class _Redactor:
         return value
 
     def _redact_text(self, text: str) -> str:
-        """Replace a string, or what the JSON in it contains."""
+        """Replace a string, or the content of the JSON in it."""
         if is_protocol_word(text):
             return text
         if text[:1] == "{" and (value := parse_object(text)) is not None:

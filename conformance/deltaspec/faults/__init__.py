@@ -1,1 +1,1 @@
-"""Writers under faults: kill them, let them race, fill their disk, take away their permissions, and judge the table."""
+"""Writers under faults: kill them, let them race, fill their disk, remove their permissions, and judge the table."""

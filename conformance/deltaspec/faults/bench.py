@@ -1,4 +1,4 @@
-"""The candidate under test with its base tables, and what all trials share: requests, copies, judgement."""
+"""The candidate under test with its base tables, and code that all trials share: requests, copies, judgement."""
 
 import random
 import shutil
@@ -56,7 +56,7 @@ class Base(msgspec.Struct, frozen=True):
 
 
 class Bench(msgspec.Struct):
-    """A candidate, its base tables, and what was measured on them without a fault."""
+    """A candidate, its base tables, and measurements on them without a fault."""
 
     host: Candidate
     directory: Path
@@ -127,7 +127,7 @@ class Trial:
         return Outcome.FAILED if self.faults else Outcome.WEAK if self.weak else Outcome.PASSED
 
     def note(self, step: Step, result: ApplyAnswer | Refused | Died, prefix: str = "") -> None:
-        """Record what became of an operation."""
+        """Record the outcome of an operation."""
         match result:
             case ApplyAnswer():
                 text, name = describe_answer(result), "acknowledged"
@@ -234,7 +234,7 @@ def build_bench(host: Candidate, directory: Path, seed: int, layouts: Layouts = 
     """Create the base tables with the candidate.
 
     Raises:
-        NotAsked: the candidate cannot write what trials need.
+        NotAsked: the candidate cannot write the tables that trials need.
     """
     declared = host.capabilities.kinds
     if "apply" not in host.capabilities.ops or not {"create", "append"} <= set(declared):

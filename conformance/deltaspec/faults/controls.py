@@ -1,6 +1,6 @@
 """Trials without a fault: every kind of operation once on every base table.
 
-They show that the operations work at all, how long they take, and how large the files are that they write.
+They show that the operations work at all, how long they take, and the sizes of the files that they write.
 """
 
 import time

@@ -29,7 +29,7 @@ class Unreadable(Exception):
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What validation found."""
+    """Results of validating a table after a fault."""
 
     violations: tuple[str, ...]
     """Codes of the violated rules."""
@@ -41,7 +41,7 @@ class Judgement(msgspec.Struct, frozen=True):
     log_leftovers: tuple[str, ...]
     """Files in the log directory that readers ignore, such as temporary files of an interrupted commit."""
     counts: dict[str, int]
-    """Findings that are no violations, and rules that could not be decided."""
+    """Findings that are not violations, and rules that could not be decided."""
 
 
 def judge_table(table: Path, accepted: Collection[str] = ()) -> Judgement:

@@ -136,7 +136,7 @@ def _run_race(
 
 
 def _build_racer(trial: Trial, number: int, hosts: Sequence[Candidate]) -> Racer:
-    """Draw the operations of a writer; a delete touches what the writer itself wrote or what the base has for it."""
+    """Draw the operations of a writer; a delete touches only its own rows or its part of the first rows."""
     size = BASE_APPENDS * BASE_ROWS // len(hosts)
     own = range(number * size, (number + 1) * size)
     host = hosts[number]
@@ -160,7 +160,7 @@ def _check_answer(trial: Trial, racer: Racer, step: Step, result: ApplyAnswer | 
 
 
 def _check_versions(trial: Trial, racers: Sequence[Racer], first: int) -> None:
-    """Compare the number of new versions with that of the acknowledged operations."""
+    """Compare the number of new versions with the number of acknowledged operations."""
     results = [result for racer in racers for result in racer.results]
     acknowledged = sum(isinstance(each, ApplyAnswer) and each.committed for each in results)
     lost_answers = sum(isinstance(each, Died) for each in results)

@@ -34,7 +34,7 @@ RunTrial: TypeAlias = Callable[[Trial], None]
 
 
 class FaultPlan(msgspec.Struct, frozen=True):
-    """What to do."""
+    """Arguments of a run of trials: candidates, faults, numbers of trials and seed."""
 
     candidate: str
     """As on the command line."""

@@ -22,7 +22,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _SIZE_BYTES = 64 * 1024 * 1024
 _MOUNT = 'mount -t tmpfs -o size="$1" none "$2" && echo ready && read -r line'
 _START = 'cd "$TMPDIR" && exec "$@"'
-"""Entering a namespace changes the working directory; TMPDIR names that of the candidate."""
+"""Entering a namespace changes the working directory; TMPDIR names the working directory of the candidate."""
 
 
 class SmallDisk:

@@ -1,9 +1,9 @@
-"""Refuse a writer space or permission during one operation.
+"""Deny a writer disk space or permissions during one operation.
 
 The operation must fail with category `io` and leave the rows as they were, or succeed. Afterwards the same process must
 be able to write again. None of this needs privileges:
 
-- full disk: a small tmpfs in a user and mount namespace of its own (`small_disk`).
+- full disk: a small tmpfs in a separate user and mount namespace (`small_disk`).
 - file size: RLIMIT_FSIZE of the running processes, so that a write fails in the middle of a file.
 - read-only: permissions of directories. Root ignores them, so the candidate of root runs without that capability.
 """

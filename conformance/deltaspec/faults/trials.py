@@ -1,4 +1,4 @@
-"""Trials and their results: one fault, provoked once, and what became of the table."""
+"""Trials and their results: one fault, provoked once, and the state of the table afterwards."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ FORMAT_VERSION = 1
 
 
 class Fault(StrEnum):
-    """What happens to a writer."""
+    """A fault that a trial provokes."""
 
     NONE = "none"
     """No fault: the operations must work, and they show how long they take and what they write."""
@@ -40,7 +40,7 @@ class TrialResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     outcome: Outcome
     seconds: float
     message: str = ""
-    """What is wrong with the table or the answers, or why the trial was not run; one fault a line."""
+    """Faults of the table or the answers, one per line; or why the trial was not run."""
     history: tuple[str, ...] = ()
     """The table, the operations with their answers, and the fault."""
     counts: dict[str, int] = {}
@@ -53,7 +53,7 @@ class TrialResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 
 
 class FaultRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done; with it anyone can repeat the run."""
+    """Arguments of a run; with them anyone can repeat it."""
 
     deltaspec: str
     candidates: tuple[str, ...]
@@ -70,7 +70,7 @@ class FaultSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     outcomes: dict[str, int]
     counts: dict[str, int]
-    """What the trials observed: operations by answer, ends, orphaned files, compared, lost and duplicated rows."""
+    """Observations of the trials: operations by answer, ends, orphaned files, compared, lost and duplicated rows."""
 
 
 class FaultReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ def build_fault_report(
 
 
 def _select_counts(counts: Counter[str]) -> dict[str, int]:
-    """Return the counts by name, without those of zero, except that no wrong rows were found."""
+    """Return the counts by name. Zeros are left out, except for counts of wrong rows."""
     return {name: number for name, number in sorted(counts.items()) if number or name.startswith("rows ")}
 
 

@@ -20,7 +20,7 @@ from deltaspec_generators.histories.plain_table import ID, Column, Effect, Plain
 Row: TypeAlias = tuple[int, str, str]
 
 TABLE = PlainTable((Column(ID, "long"), Column("part", "string"), Column("value", "string")))
-"""An empty table; that of a trial may have partition columns and properties, too."""
+"""An empty table; the table of a trial may also have partition columns and properties."""
 COLUMNS = tuple(each.name for each in TABLE.columns)
 PARTS = ("north", "south", "west")
 CHANGING_KINDS = ("append", "overwrite", "delete", "update")

@@ -239,7 +239,7 @@ def encode_released(release: str, manifest: Manifest) -> bytes:
 
 
 def check_permanence(old: Manifest | Released, new: Manifest) -> list[str]:
-    """Return what breaks the promises about ids: one that is gone, or an expectation that changed silently."""
+    """Return broken promises about ids: an id that is gone, or an expectation that changed silently."""
     found = []
     now: Mapping[str, ListedCase] = {each.id: each for each in new.cases}
     for before in old.cases:
@@ -274,7 +274,7 @@ def find_differences(built: Mapping[str, bytes], existing: Mapping[str, bytes]) 
 
 
 def write_files(root: Path, built: Mapping[str, bytes], existing: Mapping[str, bytes]) -> None:
-    """Write what changed, and delete files that belong to no case."""
+    """Write changed files, and delete files that belong to no case."""
     for path, data in built.items():
         if existing.get(path) != data:
             (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Find and read the built golden tables: those of a checkout, or of the installed package `deltaspec-golden`."""
+"""Find and read the built golden tables: in a checkout, or in the installed package `deltaspec-golden`."""
 
 import fnmatch
 import hashlib
@@ -66,7 +66,7 @@ class GoldenCorpus(msgspec.Struct, frozen=True):
     cases: tuple[StoredCase, ...]
 
     def select(self, patterns: Sequence[str]) -> list[StoredCase]:
-        """Return the cases whose id equals or matches one of the patterns, or whose chapter is one; all if none.
+        """Return the cases whose id or chapter matches one of the patterns; all cases without patterns.
 
         Raises:
             InvalidUsage: A pattern matches no case.
@@ -83,7 +83,7 @@ class GoldenCorpus(msgspec.Struct, frozen=True):
 
 
 def load_corpus(root: Path | None = None) -> GoldenCorpus:
-    """Load the golden cases of a directory, by default those of the checkout or the installed package.
+    """Load the golden cases of a directory, by default of the checkout or the installed package.
 
     Raises:
         InvalidUsage: There are none, or the manifest or a case cannot be read.

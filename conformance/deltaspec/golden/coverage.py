@@ -1,7 +1,8 @@
-"""Which requirements the golden cases cover, and why the others are not covered.
+"""Requirements that the golden cases cover, and reasons why others are not covered.
 
 A requirement needs a case if a reader can get it wrong: its actor is the reader, or a table that violates it must be
-refused. `golden-tables/gaps.toml` has the reasons for those without a case, and for known bugs of readers without one.
+refused. `golden-tables/gaps.toml` has the reasons for requirements without a case, and for known bugs of readers
+without one.
 """
 
 import tomllib

@@ -1,4 +1,4 @@
-"""Definitions of golden cases, and how the cases of `golden-tables/<chapter>/cases.py` are loaded."""
+"""Definitions of golden cases, and the loader of `golden-tables/<chapter>/cases.py`."""
 
 import importlib.util
 from collections.abc import Callable
@@ -22,7 +22,7 @@ ROOT = (find_checkout() or Path(__file__).parents[3]) / GOLDEN_TABLES
 
 
 class Defect(msgspec.Struct, frozen=True):
-    """What is wrong with the table of a broken case."""
+    """The fault in the table of a broken case."""
 
     twin: str
     """Id of the valid case that it was made from."""
@@ -37,17 +37,17 @@ class Defect(msgspec.Struct, frozen=True):
 
 
 class GoldenCase(msgspec.Struct, frozen=True):
-    """A golden case: how its table is built, and what else to ask. Everything else follows from the table."""
+    """A golden case: the builder of its table, and further questions. Everything else follows from the table."""
 
     id: str
     title: str
     requires: tuple[str, ...]
-    """Requirements that the case is about; of a broken case the violated one first."""
+    """Requirements that the case is about; for a broken case, the violated one first."""
     build_table: Callable[[], WrittenTable | ReadableTable] | None
     """Build a valid table; None for a broken case."""
     meaning: int = 1
     since: str = ""
-    """First revision that defines everything in the table; by default that of the requirements."""
+    """First revision that defines everything in the table; by default, the first revision of the requirements."""
     defect: Defect | None = None
     where: tuple[tuple[Any, ...], ...] = ()
     """Further conditions to ask with: the arguments of `Condition`."""
@@ -70,7 +70,7 @@ class GoldenCase(msgspec.Struct, frozen=True):
         return max((known[each].revisions[0] for each in self.requires), key=REVISIONS.index)
 
     def build(self) -> ReadableTable:
-        """Build the table; of a broken case its twin."""
+        """Build the table; for a broken case, its twin."""
         if self.defect is not None:
             return load_cases()[self.defect.twin].build()
         assert self.build_table is not None

@@ -1,7 +1,7 @@
 """Questions about a table, and their answers, as files of a golden case.
 
-`specs/` has what the harnesses of acceptance workloads read: `read` and `snapshot`. `specs-x/` has the rest, because
-those harnesses do not parse other types. Every file of rows is `expected/<spec>/expected_data/rows.parquet`.
+`specs/` has the types that the harnesses of acceptance workloads read: `read` and `snapshot`. `specs-x/` has all other
+types, because those harnesses do not parse them. Every file of rows is `expected/<spec>/expected_data/rows.parquet`.
 """
 
 from collections.abc import Iterator, Sequence

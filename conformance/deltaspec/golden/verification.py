@@ -1,6 +1,6 @@
 """Verify built golden cases: tables conform, and the reference reader gives every expected answer.
 
-The files of the case are what is verified, not the definitions: what a client downloads is right.
+The files of the case are verified, not the definitions, so that the files that clients download are right.
 """
 
 import io
@@ -37,7 +37,7 @@ _ALL_WANTED: tuple[Wanted, ...] = ("files", "transactions", "domains")
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """What was found in a case."""
+    """Results of verifying a case."""
 
     questions: int
     """Number of questions that the reference reader was asked."""
@@ -77,7 +77,7 @@ def _copy_table(case: StoredCase, table: Path) -> None:
 
 
 def _check_verdict(case: StoredCase, table: Path) -> Iterator[str]:
-    """Yield what the validator reports on a valid table, or fails to report on a broken one."""
+    """Yield findings of the validator on a valid table, or a finding that is missing on a broken one."""
     unknown = [f"{FEATURE_PREFIX}{name}" for name in case.description.features.writer if name not in FEATURES]
     options = Options.create(level="rows", history="all", allow_outside=True, accept_unchecked=unknown)
     report = run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))

@@ -115,7 +115,7 @@ def _add(total: RowCounts, found: RowCounts) -> None:
 
 
 def _build_rows(engines: Sequence[str], counts: dict[str, RowCounts]) -> tuple[Row, ...]:
-    """Return the rows: all, the features by the number of their cases, tables without one, chapters, faults."""
+    """Return the rows: all tables, features by number of cases, tables without features, chapters, faults."""
     sizes: Counter[str] = Counter()
     for of_engine in counts.values():
         for row, by_suite in of_engine.items():

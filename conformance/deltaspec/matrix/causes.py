@@ -1,4 +1,4 @@
-"""Group failures by what they have in common, because one defect fails many cases."""
+"""Group failures with the same cause, because one defect fails many cases."""
 
 from collections.abc import Sequence
 

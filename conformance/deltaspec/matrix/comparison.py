@@ -1,7 +1,7 @@
 """Compare a matrix with an earlier one.
 
 Reports only count the cases that passed. So a case that failed earlier and is not listed now is `gone` if it was run
-again, and `not-run` otherwise; the same in the other direction tells `new` from `first-asked`.
+again, and `not-run` otherwise; the same in the other direction distinguishes `new` from `first-asked`.
 """
 
 from collections.abc import Iterable

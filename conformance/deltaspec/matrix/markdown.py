@@ -17,7 +17,7 @@ LEGEND = (
 
 
 def render_markdown(matrix: Matrix) -> str:
-    """Return the document: engines, features and suites by engine, faults, causes of failures, what is missing."""
+    """Return the document: engines, features and suites by engine, faults, causes of failures, gaps of reports."""
     read = [row for row in matrix.rows if row.kind in ("all", "feature")]
     chapters = [row for row in matrix.rows if row.kind == "chapter"]
     faults = [row for row in matrix.rows if row.kind == "fault"]

@@ -21,7 +21,7 @@ def encode_matrix(matrix: Matrix) -> bytes:
 
 
 def compute_digest(matrix: Matrix) -> str:
-    """Return the SHA-256 of a matrix; the page holds it, so that a page from an older matrix shows."""
+    """Return the SHA-256 of a matrix; the page holds it, which shows whether the page comes from an older matrix."""
     return hashlib.sha256(encode_matrix(matrix)).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """The matrix as plain values; `matrix.json` is their encoding.
 
 A cell has counts. Cases that passed or were not asked are only counted, as in the reports; every other case is a
-`Failure` with all that its report holds.
+`Failure` with everything that its report has.
 """
 
 from typing import Literal
@@ -17,7 +17,7 @@ FailedOutcome = Literal["failed", "crashed"]
 
 
 class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Number of cases by what became of them."""
+    """Number of cases by outcome."""
 
     passed: int = 0
     """Right answers."""
@@ -57,7 +57,7 @@ Cells = dict[str, dict[str, Counts]]
 
 
 class EngineRun(Struct, frozen=True, kw_only=True):
-    """One report: what was asked, so that anyone can repeat it."""
+    """One report: the arguments of its run, so that anyone can repeat it."""
 
     report: str
     """Name of the file and its directory."""
@@ -176,7 +176,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 class Gap(Struct, frozen=True, kw_only=True):
-    """Something that the matrix would show if the reports held it."""
+    """Information that is missing from reports, which the matrix would otherwise show."""
 
     what: str
     """A sentence."""
@@ -196,7 +196,7 @@ class Matrix(Struct, frozen=True, kw_only=True):
     failures: tuple[Failure, ...]
     not_asked: tuple[NotAsked, ...]
     gaps: tuple[Gap, ...]
-    """What the reports do not hold."""
+    """Gaps of the reports."""
     comparison: Comparison | None = None
 
     def get_total(self, engine: str) -> Counts:

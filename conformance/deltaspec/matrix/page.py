@@ -149,7 +149,7 @@ def _list_cause_rows(matrix: Matrix, cause: Cause) -> list[str]:
 
 
 def _encode(matrix: Matrix, causes: list[Cause], described: int) -> bytes:
-    """Encode the cases for the script. What many cases share is stored once, and a case has its index."""
+    """Encode the cases for the script. Values that many cases share are stored once, and a case has their index."""
     histories: dict[tuple[str, ...], int] = {}
     requirements: dict[tuple[str, ...], int] = {}
     rows: dict[tuple[str, ...], int] = {}

@@ -29,7 +29,7 @@ MOST_BYTES = 64 * 1024 * 1024
 """Largest report that is read."""
 _CRASHES = (Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.HARNESS_FAULT)
 _CRASH_MESSAGES = ("crash: ", "timeout: ", "harness: ")
-"""Start of the messages of `Died`; tells crashes among the expected failures of reports that do not name them."""
+"""Start of the messages of `Died`; identifies crashes among the expected failures of reports that do not name them."""
 _PASSED = (Outcome.PASSED, Outcome.UNEXPECTED_PASS)
 
 
@@ -59,7 +59,7 @@ def read_report(path: Path) -> AnyReport:
 
 
 def describe_run(report: AnyReport, name: str) -> EngineRun:
-    """Return what a report asked."""
+    """Return the arguments of the run of a report."""
     run = report.run
     suites: tuple[str, ...]
     if isinstance(report, FaultReport):
@@ -135,7 +135,7 @@ def list_failures(report: AnyReport, engine: str, name: str) -> list[Failure]:
 
 
 def _list_rows(result: CaseResult) -> tuple[str, ...]:
-    """Return the rows of the table's features and chapter. A report does not hold those of a table that was written."""
+    """Return the rows of the table's features and chapter. A report does not have the features of a written table."""
     if result.suite in WRITE_SUITES:
         return ()
     rows = [f"feature:{feature}" for feature in result.features or (NO_FEATURE,)]
@@ -196,7 +196,7 @@ def count_cases(report: AnyReport, failures: Iterable[Failure]) -> RowCounts:
 
 
 def _count(outcomes: Mapping[str, int], crashed: int, refused: int = 0) -> Counts:
-    """Distribute the outcomes of a report; what neither passed nor was not asked has failed."""
+    """Distribute the outcomes of a report; cases that neither passed nor were not asked have failed."""
     passed = sum(outcomes.get(each, 0) for each in _PASSED)
     not_asked = outcomes.get(Outcome.NOT_ASKED, 0)
     wrong = sum(outcomes.values()) - passed - not_asked
@@ -222,7 +222,7 @@ def _count_refusals(report: SuiteReport, row: str) -> int:
 
 
 def find_gaps(report: AnyReport, failures: Iterable[Failure]) -> list[str]:
-    """Return a sentence for everything that the matrix would show if the report held it."""
+    """Return a sentence for each kind of information that is missing from the report."""
     gaps = []
     if isinstance(report, FaultReport):
         totals = {FAULTS: sum((Counter(each.outcomes) for each in report.faults.values()), Counter[str]())}

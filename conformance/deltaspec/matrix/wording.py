@@ -13,7 +13,7 @@ CHANGES: dict[ChangeKind, str] = {
 
 
 def describe_change(change: Change) -> str:
-    """Return what changed, in a few words."""
+    """Describe a change in a few words."""
     return CHANGES[change.change]
 
 
@@ -30,7 +30,7 @@ def get_row_title(row: Row) -> str:
 
 
 def describe_run(run: EngineRun) -> str:
-    """Return what a run asked, in a few words."""
+    """Describe the arguments of a run in a few words."""
     if run.trials:
         what = f"{count(sum(run.trials.values()), 'trial')} with faults, seed {run.seed}"
     elif run.imported:

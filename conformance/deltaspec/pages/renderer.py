@@ -1,6 +1,6 @@
 """Render a page: one file that loads nothing, and in which only the script of the page can run.
 
-Everything from tables and engines is escaped twice over: Jinja escapes markup, and the filter `plain` makes control and
+Everything from tables and engines is escaped twice: Jinja escapes markup, and the filter `plain` makes control and
 bidirectional characters visible. The content security policy names the hash of the script and of the style sheet.
 """
 
@@ -53,7 +53,7 @@ def render_page(name: str, **values: Any) -> str:
 
 
 def _mark_codes(text: str) -> Any:
-    """Escape a text and wrap what is between backticks in `<code>`."""
+    """Escape a text and wrap the parts between backticks in `<code>`."""
     from markupsafe import Markup, escape
 
     parts = [escape(part) for part in escape_text(text).split("`")]

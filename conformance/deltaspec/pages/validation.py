@@ -15,7 +15,7 @@ from deltaspec.report.text import bound_text, escape_text
 from deltaspec.scales import SEVERITIES
 
 MOST_FINDINGS = 50
-"""Findings of each rule that the page shows."""
+"""Maximum number of findings of each rule on the page."""
 _PARTITION_CHARACTERS = 80
 
 _MEANINGS = {

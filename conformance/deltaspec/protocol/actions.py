@@ -147,8 +147,8 @@ class DomainMetadataMap(WireStruct, frozen=True):
 class CommitInfo(WireStruct, frozen=True):
     """Provenance of a commit: any JSON. Only fields that the protocol gives a meaning are listed.
 
-    `normalize_action` replaces fields of another type than that of the protocol by None: only the features that need
-    them restrict them.
+    `normalize_action` replaces a field whose type is not the protocol's by None, because only the features that need
+    the field restrict its type.
 
     Source: Commit Provenance Information; In-Commit Timestamps; Catalog-managed tables.
     """

@@ -159,5 +159,5 @@ def escape_lone_surrogates(text: str) -> str:
 
 
 def replace_lone_surrogates(text: str) -> str:
-    """Replace every escape of a lone surrogate in JSON text by that of the replacement character."""
+    """Replace every escape of a lone surrogate in JSON text by the escape of the replacement character."""
     return _ESCAPE.sub(lambda match: r"\ufffd" if match["lone"] else match[0], text)

@@ -63,7 +63,7 @@ class Reads(Struct, frozen=True, kw_only=True):
 
 
 class Speed(Struct, frozen=True, kw_only=True):
-    """What was measured to estimate times."""
+    """Measured speeds that times are estimated from."""
 
     is_remote: bool
     """Requests go over a network, several at once."""
@@ -109,7 +109,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Source of the numbers of live files and their bytes."""
     levels: list[LevelReads]
     speed: Speed | None = None
-    """What the times were computed from; None if nothing was measured."""
+    """Measured speeds that the times were computed from; None if nothing was measured."""
 
     def up_to(self, level: str) -> list[LevelReads]:
         """Return a level and the levels before it, which a run at this level reads."""
@@ -151,7 +151,7 @@ def format_time(reads: list[Reads]) -> str:
 
 
 def _describe_speed(speed: Speed) -> str:
-    """Return what was measured, in one line."""
+    """Return the measured speeds, in one line."""
     parts = [f"decoding {size(round(speed.decoded_bytes_per_second))} of log per second on this machine"]
     if speed.seconds_per_request is not None:
         parts.append(f"{1000 * speed.seconds_per_request:.3g} ms per request")

@@ -26,7 +26,7 @@ class NotEstimated(Struct, frozen=True):
 
 
 class LevelTotal(Struct, frozen=True, kw_only=True):
-    """What runs over all tables at one level would read, with the levels before it."""
+    """Cost of runs over all tables at one level, including the levels before it."""
 
     level: str
     requests: Amount
@@ -41,7 +41,7 @@ class EstimatesSummary(Struct, frozen=True, kw_only=True):
     estimates_version: int
     deltaspec: str
     exit_code: int
-    """2 if a table has no estimate, 5 if that is so only because its storage did not answer, otherwise 0."""
+    """2 if a table has no estimate, 5 if the only reason is that its storage did not answer, otherwise 0."""
     tables: list[Estimate]
     not_estimated: list[NotEstimated]
     totals: list[LevelTotal]
@@ -89,7 +89,7 @@ def write_estimates(summary: EstimatesSummary, console: Console) -> None:
 
 
 def _list_reads(estimates: Sequence[Estimate]) -> list[tuple[str, list[Reads]]]:
-    """Return each level with what runs at this level read of all tables."""
+    """Return each level with the files of all tables that runs at this level read."""
     levels = [each.level for each in estimates[0].levels] if estimates else []
     return [
         (name, [reads for each in estimates for level in each.up_to(name) for reads in level.reads]) for name in levels

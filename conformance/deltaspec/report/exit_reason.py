@@ -1,4 +1,4 @@
-"""Why the exit code of a command is not the usual one of the verdict."""
+"""Explain an exit code of a command that differs from the exit code of the verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def explain_exit_code(report: Report, exit_code: ExitCode, fail_on: Severity) ->
         return "--exit-zero"
     if exit_code == ExitCode.FAILED:
         return "; ".join([f"--fail-on {fail_on}", *_list_expired(report, fail_on)])
-    if report.verdict == "violations" and exit_code == ExitCode.INCOMPLETE:  # they would give 1
+    if report.verdict == "violations" and exit_code == ExitCode.INCOMPLETE:  # otherwise the findings would give 1
         return f"--exit-zero; {report.stopped or 'not everything was checked'}"
     return report.stopped or "not everything was checked"
 

@@ -11,7 +11,7 @@ from deltaspec.report.tables_summary import TableResult
 from deltaspec.report.text import escape_text
 
 Part = tuple[TableResult, str | None]
-"""What a run found out about a table, and its report in the format; None if there is no report."""
+"""Result of a run over one table, and its report in the format; None if there is no report."""
 
 
 def join_sarif(parts: Sequence[Part]) -> str:

@@ -1,4 +1,4 @@
-"""What a run did not check and what the user accepts, in lines that every format shows."""
+"""The ledger of a run and the accepted findings, in lines that every format shows."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ _FILES_SHOWN = 3
 
 
 class LedgerPart(msgspec.Struct, frozen=True):
-    """What a run did not check, or what the user accepts, of one kind."""
+    """Entries of one kind that a run did not check or that the user accepts."""
 
     kind: str
     entries: list[str]
@@ -35,7 +35,7 @@ def describe_rules_run(report: Report) -> str:
 
 
 def list_ledger(report: Report) -> list[LedgerPart]:
-    """Return what the run did not check, compare, read or find, and what the user accepts; printable."""
+    """Return everything that the run did not check, compare, read or find, and that the user accepts; printable."""
     checked = report.checked
     files_by_reason: dict[str, list[str]] = defaultdict(list)
     for each in checked.derived_files_not_compared:
@@ -62,7 +62,7 @@ def list_ledger(report: Report) -> list[LedgerPart]:
 
 
 def _describe_since(report: Report) -> Iterator[str]:
-    """Yield a line about the files that an earlier report made unnecessary to check again."""
+    """Yield a line about the files that were not checked again because an earlier report has checked them."""
     since = report.since
     if since is not None and since.reason is not None:
         yield f"since version {since.version}: all files checked again, because {_printable(since.reason)}"
@@ -90,7 +90,7 @@ def _describe_sound_again(report: Report) -> Iterator[str]:
 
 
 def list_outdated_of_tables(tables: Sequence[tuple[Sequence[AcceptEntry], Baseline | None]]) -> list[str]:
-    """Return what is outdated in runs over several tables: an entry is unused if no table uses it.
+    """Return the outdated entries of runs over several tables: an entry is unused if no table uses it.
 
     Args:
         tables: entries and baseline of each report.

@@ -45,7 +45,7 @@ def render_markdown(report: Report, exit_code: int) -> str:
 
 
 def _list_unchecked(report: Report) -> Iterator[str]:
-    """Yield what the run did not check."""
+    """Yield the entries that the run did not check."""
     yield from ("", f"{describe_rules_run(report)}.")
     if report.refusal is not None:
         why = format_code(report.refusal.why, _EVIDENCE_WIDTH)

@@ -230,7 +230,7 @@ AcceptStatus = Literal["used", "unused", "expired", "not checked"]
 
 
 class AcceptEntry(Struct, frozen=True, kw_only=True):
-    """An entry of the configuration that accepts findings, and what became of it in the run."""
+    """An entry of the configuration that accepts findings, and whether the run used it."""
 
     rule: str
     """Code of a rule, or prefix of codes."""
@@ -262,7 +262,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
     new: int
     """Number of findings that are neither in the baseline nor accepted by an entry."""
     gone: int
-    """Number of findings in the baseline that this run would have found, and did not."""
+    """Number of findings in the baseline that this run could have found but did not."""
     has_table: bool
     """Whether the baseline has findings of this table."""
 
@@ -278,17 +278,17 @@ class VersionAt(Struct, frozen=True, kw_only=True):
     committed: int
     """Time of the version's commit, in milliseconds since the epoch."""
     source: CommitTimeSource
-    """What the time of the commit is: its in-commit timestamp, or the modification time of its file."""
+    """Source of the time of the commit: its in-commit timestamp, or the modification time of its file."""
     otherwise: int | None = None
     """Version that other engines may choose, because file times run backwards (S69); None if they do not."""
 
 
 class SoundAgain(Struct, frozen=True, kw_only=True):
-    """Files that looked damaged, and were sound when they were looked at twice again. They are no findings."""
+    """Files that looked damaged but were sound in two more looks. They are not findings."""
 
     count: int
     files: dict[str, str]
-    """Path of the first of them, and what was found first."""
+    """Path of each of the first files, and the result of the first look."""
 
 
 class CopiedFrom(Struct, frozen=True, kw_only=True):
@@ -300,7 +300,7 @@ class CopiedFrom(Struct, frozen=True, kw_only=True):
 
 
 class Continuation(Struct, frozen=True, kw_only=True):
-    """What identifies the validated version, for a later run with `--since`."""
+    """Identity of the validated version, for a later run with `--since`."""
 
     table_id: str
     """Id of the table's metadata."""
@@ -317,7 +317,7 @@ class Continuation(Struct, frozen=True, kw_only=True):
 
 
 class Since(Struct, frozen=True, kw_only=True):
-    """The earlier report that this run continues, and what it did not check again. The ledger has the rules."""
+    """The earlier report that this run continues, and the files not checked again. The ledger has the rules."""
 
     version: int
     """Version of the earlier report."""
@@ -328,7 +328,7 @@ class Since(Struct, frozen=True, kw_only=True):
     skipped_files: int
     """Number of live data files that were not checked again."""
     reason: str | None = None
-    """Why all files were checked again; None if only those after `version` were."""
+    """Why all files were checked again; None if only the files after `version` were checked."""
 
 
 class AcceptedFinding(Struct, frozen=True, kw_only=True):
@@ -388,7 +388,7 @@ class Report(Struct, frozen=True, kw_only=True):
     stopped: str | None = None
     """Why the run stopped before everything was checked, such as a used budget; None if it did not."""
     exit_reason: str | None = None
-    """Why the exit code of the command is not the one of the verdict, such as `--fail-on warning`; None if it is."""
+    """Why the exit code is not the exit code of the verdict, such as `--fail-on warning`; None if it is."""
     checked: Checked
 
     @property
@@ -476,12 +476,12 @@ def is_incomplete(not_checked: Iterable[NotChecked], stopped: str | None) -> boo
 
 
 def compute_exit_code(report: Report, fail_on: Severity = "violation", *, exit_zero: bool = False) -> ExitCode:
-    """Return the exit code of `deltaspec validate`, except of a run that was interrupted.
+    """Return the exit code of `deltaspec validate`, except for a run that was interrupted.
 
     Args:
         report: the report.
         fail_on: the least severe findings that fail.
-        exit_zero: whether findings do not fail; what is incomplete still does.
+        exit_zero: whether findings do not fail the run; an incomplete run still fails.
     """
     if report.verdict == "refused":
         return EXIT_CODES_OF_VERDICTS["refused"]

@@ -19,7 +19,7 @@ TableVerdict = Verdict | Literal["unreadable", "unavailable", "failed", "not run
 
 
 class TableResult(Struct, frozen=True, kw_only=True):
-    """What a run found out about one table."""
+    """Result of a run over one table."""
 
     table: str
     """Path or URI, without secrets."""
@@ -33,7 +33,7 @@ class TableResult(Struct, frozen=True, kw_only=True):
     before, or the storage did not answer for the tables before (`notes` of the summary)."""
     exit_code: int
     exit_reason: str | None = None
-    """Why the exit code is not the one of the verdict, such as `--fail-on warning`; None if it is."""
+    """Why the exit code is not the exit code of the verdict, such as `--fail-on warning`; None if it is."""
     counts: dict[str, int] = field(default_factory=dict)
     """Number of all findings, by severity."""
     accepted: int = 0
@@ -52,7 +52,7 @@ class TableResult(Struct, frozen=True, kw_only=True):
 
     @property
     def is_notable(self) -> bool:
-        """Whether the report has more than that the table conforms."""
+        """Whether there is anything to report besides conformance."""
         return self.exit_code != 0 or self.verdict != "conforms" or any(self.counts.values())
 
     @classmethod
@@ -95,7 +95,7 @@ class TablesSummary(Struct, frozen=True, kw_only=True):
     """Exit code of the worst table: 4, 2, 1, 5, 3, or 0; 130 or 143 if the run was interrupted."""
     seconds: float
     notes: list[str] = field(default_factory=list)
-    """What concerns several tables, such as a store that did not answer, in sentences."""
+    """Sentences about several tables, such as a store that did not answer."""
     tables: list[TableResult]
 
     @property

@@ -30,7 +30,7 @@ def write(
         report: the report.
         console: the console to print to.
         samples: findings printed for each rule.
-        exit_code: exit code of the command; None for that of the report.
+        exit_code: exit code of the command; None for the exit code of the report.
         verbose: print also accepted findings, and more about the requirement of each rule.
     """
     _header(report, console)

@@ -12,7 +12,7 @@ _BACKTICKS = re.compile("`+")
 UNENCODABLE = "deltaspec.unencodable"
 """Name of the error handler for streams that cannot encode a character: writes an ASCII substitute or an escape."""
 TEXT_LIMIT = 4_000
-"""Characters of one value that a report shows. Longer than any path that a file system or object store accepts."""
+"""Maximum length of one value in a report: more than any path that a file system or object store accepts."""
 
 
 def escape_text(text: str, width: int | None = None) -> str:

@@ -65,8 +65,8 @@ def load_requirements() -> dict[str, Requirement]:
 def parse_chapter(text: str) -> dict[str, dict[str, Any]]:
     """Parse the TOML of a chapter: tables of strings and lists of strings, by name.
 
-    If each value is on the line of its key, TOML writes it as JSON does. Only other forms need `tomllib`, which takes
-    so long that it shows in the time to validate a small table.
+    If each value is on the line of its key, TOML writes it as JSON does. Only other forms need `tomllib`, which is slow
+    enough to add noticeably to the time of a small validation.
 
     Raises:
         tomllib.TOMLDecodeError: it is not TOML.

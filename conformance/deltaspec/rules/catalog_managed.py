@@ -45,7 +45,7 @@ def reused_staged_commit_uuid() -> pl.Expr:
 def published_commit_differs_from_staged() -> pl.Expr:
     """A published commit has different actions than the ratified commit, or than a staged one of its transaction.
 
-    Publishing copies the ratified commit. Readers that got the staged file from the catalog see another table than
+    Publishing copies the ratified commit. Readers that got the staged file from the catalog see a different table from
     readers of the published file.
     Fix: Ask the catalog which file it ratified, and keep copies of both. Publish the ratified content again; do not
     delete the staged file before that.

@@ -91,7 +91,7 @@ def preimages_without_postimages() -> pl.Expr:
 
 @rule("CDF006", requires="cdc.whole-changes", view=change_commits, fix=RELOAD_CHANGE_DATA)
 def change_row_counts_differ() -> pl.Expr:
-    """The net number of rows in a commit's change data differs from that of its data files.
+    """The net number of rows in a commit's change data differs from the net number in its data files.
 
     Consumers of the change data feed build a table that differs from the source.
 

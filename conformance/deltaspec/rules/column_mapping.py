@@ -344,8 +344,8 @@ def columns_left_under_other_names() -> pl.Expr:
 def mapping_mode_changed() -> pl.Expr:
     """The column mapping mode changed from id to name, or from name to id.
 
-    The protocol does not say whether it may. Readers of the new mode find the columns of older files by another key:
-    names that a writer in id mode chose freely, or field ids that the files may not have.
+    The protocol does not say whether the mode may change. Readers of the new mode find the columns of older files by
+    another key: names that a writer in id mode chose freely, or field ids that the files may not have.
     Fix: Read all columns of old files and compare their row counts of null with the statistics. If columns are null,
     run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the change.
 

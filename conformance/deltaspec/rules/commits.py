@@ -138,7 +138,7 @@ def commit_infos_disagree() -> pl.Expr:
 
 @rule("COM007", requires="in-commit-timestamp.increases", view=commits)
 def in_commit_timestamp_not_increasing() -> pl.Expr:
-    """The in-commit timestamp of a commit is not later than that of the previous version.
+    """The in-commit timestamp of a commit is not later than the timestamp of the previous version.
 
     Time travel by timestamp relies on strictly increasing timestamps and returns the wrong version.
     Fix: Fix the writer: it must use the later of its clock and the previous timestamp plus one millisecond. For this
@@ -214,7 +214,7 @@ def data_removed_with_change_of_append_only() -> pl.Expr:
     The protocol does not say whether the metadata before or after the commit decides. Engines that use the metadata
     before it accept the commit that sets delta.appendOnly (`CREATE OR REPLACE TABLE` replaces data and properties in
     one commit), and refuse the one that ends the restriction.
-    Fix: No repair is needed if the removal was intended. Set or unset delta.appendOnly in a commit of its own.
+    Fix: No repair is needed if the removal was intended. Set or unset delta.appendOnly in a separate commit.
 
     Conforms::
         append_only: true, append_only_before: true, removes_with_data_change: 1
@@ -400,7 +400,7 @@ def rows_removed_without_data_change() -> pl.Expr:
 def rows_changed_without_data_change() -> pl.Expr:
     """A commit changes rows of the table although its files have dataChange false.
 
-    The rows of the added files are not those of the removed files. The rows of the table are wrong, or streams and
+    The added files and the removed files have different rows. The rows of the table are wrong, or streams and
     other consumers that skip the commit never see the change.
     Fix: Compare the versions before and after the commit with time travel (`VERSION AS OF`). If the rows were damaged:
     run `RESTORE TABLE t TO VERSION AS OF n` with the version before the commit, then repeat later changes with a

@@ -62,7 +62,7 @@ def action_differs_in_compaction() -> pl.Expr:
 
 @rule("COP006", requires="compaction.equals-replay", view=replay_differences, fix=DELETE_COMPACTION)
 def repeated_action_in_compaction() -> pl.Expr:
-    """A log compaction has several actions of which reconciliation keeps one.
+    """A log compaction has several actions where reconciliation keeps only one.
 
     Two protocols, two metaData, or two actions of one application or domain. The actions of one file have no order, so
     engines that read the compaction choose different ones.
@@ -90,7 +90,7 @@ def _holds_commit_info() -> pl.Expr:
 def commit_info_in_compaction() -> pl.Expr:
     """A log compaction contains a commitInfo action.
 
-    commitInfo belongs to one version. Readers that take it for that of the snapshot use the wrong timestamp.
+    commitInfo belongs to one version. Readers that use it for the snapshot get the wrong timestamp.
 
     Conforms::
         derived_file_kind: checkpoint, kind: commitInfo, difference: extra

@@ -95,7 +95,8 @@ def duplicate_identity_value() -> pl.Expr:
 def identity_value_not_beyond_mark() -> pl.Expr:
     """A commit generated an identity value that is not beyond the high-water mark before it.
 
-    An earlier row may have had that value and been deleted since. Its history is confused with that of the new row.
+    An earlier row may have had that value and been deleted since. The history of the old row is confused with the
+    history of the new row.
     Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark, and fix the writer: it must start after the
     mark of the version that it read.
 

@@ -160,7 +160,7 @@ def uuid_checkpoint_without_feature() -> pl.Expr:
     divergence="S36",
 )
 def misspelled_log_file_name() -> pl.Expr:
-    """The name of a file is almost, but not exactly, that of a log file.
+    """The name of a file resembles the name of a log file, but does not have its form.
 
     Clients ignore the file, which is rarely intended. A commit with a 19-digit version, for example, is not a commit.
     Fix: Find out what wrote the file. If its content belongs to the table, write the changes again with a conforming

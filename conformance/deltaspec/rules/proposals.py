@@ -123,7 +123,7 @@ def writer_compatibility_without_base() -> pl.Expr:
     divergence="S44",
 )
 def schema_breaks_writer_compatibility() -> pl.Expr:
-    """The schema has what Iceberg writer compatibility forbids: a name, a type, or a changed map key.
+    """The schema has a name, a type or a changed map key that Iceberg writer compatibility forbids.
 
     Engines that write the table through Iceberg derive names from ids, and know neither `byte` nor `short`.
     Fix: Copy the rows into a new table with Iceberg writer compatibility and supported types, or set
@@ -246,7 +246,7 @@ def malformed_collated_statistics() -> pl.Expr:
     divergence="S44",
 )
 def file_action_breaks_adaptive_metadata() -> pl.Expr:
-    """A remove lacks fields that adaptiveMetadata requires, or a deletion vector is stored inline.
+    """A remove does not have the fields that adaptiveMetadata requires, or a deletion vector is stored inline.
 
     Writers that fold the action into a manifest cannot represent it.
     Fix: Let a writer that supports adaptiveMetadata rewrite the file. Stop writers that do not.

@@ -158,8 +158,8 @@ def used_feature_not_supported() -> pl.Expr:
 def version_below_one() -> pl.Expr:
     """A protocol has a reader or writer version of 0 or less.
 
-    The protocol describes versions from 1 on and does not say what lower ones mean. Some engines read such a table as
-    version 1, others refuse it.
+    The protocol describes versions from 1 on and does not say what lower versions mean. Some engines read such a table
+    as version 1, others refuse it.
     Fix: If an engine can load the table, run `ALTER TABLE t SET TBLPROPERTIES ('delta.minReaderVersion' = '1',
     'delta.minWriterVersion' = '2')` with it. Otherwise restore the log from backup.
 

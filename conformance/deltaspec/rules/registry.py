@@ -1,8 +1,8 @@
 """Register rules: one Polars expression over one view each, documented by its docstring.
 
 The first line of the docstring is the message of a finding. The next paragraph says why it matters, and the paragraph
-that begins with `Fix:` how to repair it, unless `rules/fixes.py` has the text. The `Conforms::` and `Violates::` blocks contain example rows of the view, one
-a line, which are the rule's unit test.
+that begins with `Fix:` how to repair it, unless `rules/fixes.py` has the text. The `Conforms::` and `Violates::` blocks
+contain example rows of the view, one a line, which are the rule's unit test.
 """
 
 import inspect

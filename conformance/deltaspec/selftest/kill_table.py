@@ -1,4 +1,4 @@
-"""The kill table: which suites caught which mutant, after how many tables."""
+"""The kill table: the suites that caught each mutant, and the number of tables that it took."""
 
 import statistics
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class KillTable(msgspec.Struct, frozen=True, kw_only=True):
     killed: int
     killed_by_written_tables: int
     median_tables: float | None
-    """Median number of drawn tables until a mutant was caught, of those that drawn tables caught."""
+    """Median number of drawn tables until a mutant was caught, among mutants that drawn tables caught."""
     rows: tuple[Row, ...]
 
     @property
@@ -106,7 +106,7 @@ def summarize(table: KillTable) -> list[str]:
 
 
 def compute_percentile(counts: Sequence[int], percent: int) -> int:
-    """Return the smallest number that so many percent of the counts do not exceed."""
+    """Return the smallest number that `percent` percent of the counts do not exceed."""
     return sorted(counts)[-(-len(counts) * percent // 100) - 1]
 
 

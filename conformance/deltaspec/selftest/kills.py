@@ -11,7 +11,7 @@ class Kill(msgspec.Struct, frozen=True):
     table: str
     """Id of the table, history or race."""
     tables: int | None
-    """Number of drawn ones until then; None if only a written one caught it."""
+    """Number of drawn tables, histories or races until then; None if only a written one caught it."""
     check: str
     suites: tuple[MutantSuite, ...]
     """Suites that catch it on this table."""

@@ -66,14 +66,14 @@ class Turns:
             self._waiting.discard(number)
 
     def _choose(self) -> None:
-        """Let one thread go on as soon as all of them wait."""
+        """Let one thread continue as soon as all of them wait."""
         if self._waiting and self._waiting == self._working:
             self._next = self._rng.choice(sorted(self._waiting))
             self._changed.notify_all()
 
 
 def wait_turn() -> None:
-    """Let the other writers of a race go on; without a race, do nothing."""
+    """Let the other writers of a race continue; without a race, do nothing."""
     getattr(_thread, "wait_turn", lambda: None)()
 
 

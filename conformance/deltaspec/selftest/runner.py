@@ -41,14 +41,14 @@ _SECONDS_BETWEEN_REPORTS = 0.2
 
 
 class MutantResult(msgspec.Struct, frozen=True):
-    """What became of a mutant."""
+    """Result of running the suites against one mutant: how it was caught, if it was."""
 
     mutant: str
     kill: Kill | None
 
 
 class ReferenceFails(Exception):
-    """The reference fails a case, so that the case does not show a fault of a mutant."""
+    """The reference fails a case, so the case does not show a fault of a mutant."""
 
 
 class Referee:
@@ -79,19 +79,19 @@ def list_tables(corpus: Corpus, races: int = 0) -> list[str]:
 
 
 def is_drawn(identity: str) -> bool:
-    """Return whether an id is that of a drawn table, history or race: it has a seed and a number."""
+    """Return whether an id names a drawn table, history or race: it has a seed and a number."""
     kind, _, name = identity.partition(".")
     return kind in (DRAWN, HISTORY, RACE) and all(part.isdecimal() for part in name.split("."))
 
 
 def get_kind(identity: str) -> str:
-    """Return what an id names: `history`, `race`, or `table` for something to read."""
+    """Return the kind of subject that an id names: `history`, `race`, or `table` for a table to read."""
     kind = identity.partition(".")[0]
     return kind if kind in (HISTORY, RACE) else TABLE
 
 
 def get_kind_of_mutant(mutant: Mutant) -> str:
-    """Return what shows the fault of a mutant."""
+    """Return the kind of subject that shows the fault of a mutant."""
     return RACE if "races" in mutant.suites else HISTORY if set(mutant.suites) & set(WRITE_SUITES) else TABLE
 
 
@@ -200,7 +200,7 @@ def run_in_processes(
 
 @contextmanager
 def _set_at_end(stop: Event) -> Iterator[None]:
-    """Set the event at the end, so that after an error the processes do not go on with their shares."""
+    """Set the event at the end, so that the other processes stop after an error."""
     try:
         yield
     finally:
@@ -208,7 +208,7 @@ def _set_at_end(stop: Event) -> Iterator[None]:
 
 
 result_queue: "tuple[SimpleQueue[MutantResult], Event] | None" = None
-"""Where a process puts its results, and the event that ends its share early."""
+"""Queue for the results of a process, and the event that stops the process early."""
 
 
 def _set_shared(queue: "SimpleQueue[MutantResult]", stop: Event) -> None:
@@ -225,7 +225,7 @@ def run_share(names: list[str], tables: list[str]) -> None:
     def is_wanted(_: object) -> bool:
         return not stop.is_set() and (parent is None or parent.is_alive())
 
-    with redirect_stderr(StringIO()):  # the traceback of an engine that fails is no news here
+    with redirect_stderr(StringIO()):  # the traceback of an engine that fails is expected here
         for result in run_mutants([MUTANTS[name] for name in names], takewhile(is_wanted, tables)):
             if is_wanted(result):  # otherwise nobody empties the queue
                 queue.put(result)

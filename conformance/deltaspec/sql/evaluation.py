@@ -1,9 +1,9 @@
 """Compile supported expressions to Polars, for the part of Spark SQL whose result is certain.
 
-Evaluated: comparisons, AND/OR/NOT, NULL tests, IN, BETWEEN, integer and decimal arithmetic, casts between these,
-LIKE, and year, month and day of dates. Anything else raises `Undecided`; the Spark backend evaluates it.
+These are evaluated: comparisons, AND/OR/NOT, NULL tests, IN, BETWEEN, integer and decimal arithmetic, casts between
+these, LIKE, and year, month and day of dates. Anything else raises `Undecided`; the Spark backend evaluates it.
 
-Results that depend on settings, on the version of Spark or on the engine are undecided as well: when the expression is
+Results that depend on settings, on the version of Spark or on the engine are undecided too: when the expression is
 compiled, or because a guard fails on the rows. Guards are checked in every row, even where Spark would short-circuit.
 """
 

@@ -1,8 +1,8 @@
 """Parse the SQL in table metadata: CHECK constraints, column invariants, generation expressions, defaults.
 
 The SQL is untrusted. sqlglot parses it as Spark SQL within limits and never sees names or constants (`tokens`); the
-result becomes a tree of our own. An expression is rejected if its meaning depends on an operator precedence on which
-sqlglot and Spark differ.
+result is converted to a tree of the node types in `tree`. An expression is rejected if its meaning depends on an
+operator precedence on which sqlglot and Spark differ.
 """
 
 from functools import lru_cache
@@ -61,7 +61,7 @@ def parse_expression(text: str) -> ParseResult:
 
 
 def is_literal(text: str) -> bool | None:
-    """Return whether a default is a literal, with or without a sign or a cast; None if that is unknown.
+    """Return whether a default is a literal, with or without a sign or a cast; None if unknown.
 
     A default has no columns, so a bare name is a function such as `current_date`.
     """

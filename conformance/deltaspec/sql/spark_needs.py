@@ -1,4 +1,4 @@
-"""What the evaluation of an expression needs that this process does not have: Spark, or also the writers' time zone."""
+"""Describe what an expression needs to be evaluated: Spark, or also the writers' time zone."""
 
 from __future__ import annotations
 

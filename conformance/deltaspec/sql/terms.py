@@ -58,7 +58,7 @@ class Guard(msgspec.Struct, frozen=True):
 
     holds: pl.Expr
     reason: str
-    """What is the case in rows that fail it."""
+    """State of the rows that fail the guard, for messages."""
 
 
 class Term(msgspec.Struct, frozen=True):

@@ -231,7 +231,7 @@ class Translation:
 
 
 def _strip_parentheses(node: Any) -> Any:
-    """Remove parentheses that sqlglot adds; those of the expression are calls of `PARENTHESES`."""
+    """Remove parentheses that sqlglot adds; parentheses of the expression are calls of `PARENTHESES`."""
     while type(node).__name__ == "Paren":
         node = node.this
     return node

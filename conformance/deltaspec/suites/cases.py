@@ -1,4 +1,4 @@
-"""Cases: a check on a table. Lists the cases of a candidate, runs one, and says what became of it."""
+"""Cases: a check on a table. List the cases of a candidate, run one, and return its result."""
 
 import re
 import tempfile
@@ -108,7 +108,7 @@ def hide_temporary_directories(message: str) -> str:
 
 
 def describe_death(death: Died) -> str:
-    """Return what happened, then the line that broke the protocol and the end of stderr."""
+    """Return how the candidate died, then the line that broke the protocol and the end of stderr."""
     lines = [str(death)]
     lines += [f"line: {death.line[:_LINE_CHARACTERS]}"] if death.line else []
     stderr = death.stderr[-_STDERR_LINES * _LINE_CHARACTERS :].splitlines()[-_STDERR_LINES:]

@@ -16,7 +16,7 @@ def list_change_ranges(table: ReadableTable) -> list[tuple[ExpectedVersion, ...]
     """List ranges of versions whose changes are known: each version, and each longest range of one schema.
 
     The protocol does not say whether changes have the schema of their version or the newest. Versions are left out if
-    the newest schema has a column of theirs no more, or with another type. It does not say either whether a removed
+    the newest schema no longer has one of their columns, or has it with another type. Nor does it say whether a removed
     file is read with the partition columns of its own commit or of the commit that removes it. Versions that delete
     rows and change the partition columns are left out.
     """
@@ -78,7 +78,7 @@ def _ask(candidate: Candidate, subject: TableUnderTest, notes: Notes, *, with_ad
 
 
 def sign_versions(actual: pa.Table) -> pa.Table:
-    """Convert unsigned versions: the column is not of the table, so that its Arrow type is the engine's choice."""
+    """Convert unsigned versions: the column is not part of the table, so the engine chooses its Arrow type."""
     position = actual.schema.get_field_index(COMMIT_VERSION)
     if position < 0 or not pa.types.is_unsigned_integer(actual.column(position).type):
         return actual

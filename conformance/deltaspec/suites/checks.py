@@ -1,4 +1,4 @@
-"""The registry of checks, and what a check may raise."""
+"""The registry of checks, and the exceptions that a check may raise."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class NotAsked(Exception):
 
 
 class TableUnderTest(msgspec.Struct, frozen=True):
-    """A table on disk, and what a reader must get from it."""
+    """A table on disk, with the answers that a reader must give."""
 
     id: str
     """`drawn.SEED.NUMBER` or the id of a written case."""
     location: Path
     table: ReadableTable
-    """The table; of a broken one its good twin."""
+    """The table; for a broken table, its good twin."""
     broken: BrokenTable | None = None
     imported: ImportedQuestion | None = None
     """The only question about the table, if others published it."""
@@ -88,7 +88,7 @@ class ImportedQuestion(msgspec.Struct, frozen=True):
 
 
 class Notes(msgspec.Struct):
-    """What a check observed besides its verdict, by name, such as the number of skipped files."""
+    """Observations of a check besides its verdict, by name, such as the number of skipped files."""
 
     counts: dict[str, int] = msgspec.field(default_factory=dict)
     history: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ def check(
     Args:
         suite: name of the suite.
         requires: requirements that the check tests.
-        needs: whether a table has what the check asks about; of other tables it is not asked.
+        needs: whether a table has what the check asks about; the check is not asked about other tables.
         operation: operation without which the check cannot be asked.
     """
 

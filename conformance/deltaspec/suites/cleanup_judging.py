@@ -1,7 +1,7 @@
-"""Judge a cleanup of the log: what it may delete, what it should delete, and which checkpoints are protected.
+"""Judge a cleanup of the log: files that it may delete, files that it should delete, and protected checkpoints.
 
-The protocol describes its steps as one possible procedure, so a cleanup may leave files. One that deletes no old
-commit, no old checkpoint or no old sidecar at all does not do what it is for.
+The protocol describes its steps as one possible procedure, so a cleanup may leave files. But a cleanup that deletes no
+old commit, no old checkpoint or no old sidecar at all does not serve its purpose.
 """
 
 from collections import Counter
@@ -57,7 +57,7 @@ class CleanupJudge:
         self.counts: Counter[str] = Counter()
 
     def find_problem(self, clocks_ms: Collection[int], features: Collection[str]) -> str | None:
-        """Return what is wrong with the log after the cleanup; None if nothing is, or if it cannot be judged.
+        """Return the fault of the log after the cleanup; None if it has none, or cannot be judged.
 
         Args:
             clocks_ms: times before and after the operation; a midnight may be between them.
@@ -73,7 +73,7 @@ class CleanupJudge:
         return self._find_unprotected(after, features) or (None if None in problems else problems[0])
 
     def _find_problem(self, after: Mapping[str, int], clock_ms: int, cutoff_ms: int) -> str | None:
-        """Return what was deleted too early, or that nothing was deleted."""
+        """Describe what was deleted too early, or that nothing was deleted."""
         before = self._before
         times = {each.version: time for name, time in before.items()
                  if isinstance(each := parse_log_file_name(name), CommitName)}  # fmt: skip
@@ -110,7 +110,7 @@ class CleanupJudge:
         return None
 
     def _find_unprotected(self, after: Mapping[str, int], features: Collection[str]) -> str | None:
-        """Return which protected checkpoint was written or deleted, unless the engine may."""
+        """Describe which protected checkpoint was written or deleted, unless the engine may do that."""
         first = min((each.version for name in after if isinstance(each := parse_log_file_name(name), CommitName)),
                     default=0)  # fmt: skip
         names = {name: parse_log_file_name(name) for name in {*self._before, *after}}

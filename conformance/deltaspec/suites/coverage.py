@@ -1,4 +1,4 @@
-"""Which requirements the suites test, and why others cannot be tested from outside."""
+"""Requirements that the suites test, and reasons why others cannot be tested from outside."""
 
 import tomllib
 from functools import cache

@@ -54,7 +54,7 @@ def open_events(
         result_type: record of a result. Its first field is its id.
         run: arguments that identify the run, by name. They are written with each result.
         resume: keep earlier results. Otherwise, or without such a file, begin a new one.
-        group: returns what a result belongs to, if results of one group are written together. Then the last group is
+        group: returns the group of a result, if results of one group are written together. The last group is then
             removed, because it may be incomplete.
 
     Yields:
@@ -85,7 +85,7 @@ def open_events(
 
 
 def _read_results(lines: Sequence[bytes], path: str, result_type: type[R], run: Mapping[str, Any]) -> list[R]:
-    """Return the results of complete lines. What follows the last line break must begin as a result does."""
+    """Return the results of complete lines. Text after the last line break must begin like a result."""
     subject = result_type.__struct_fields__[0]
     begin = f'{{"{subject}":'.encode()
     *complete, rest = lines

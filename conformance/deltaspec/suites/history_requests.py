@@ -45,7 +45,7 @@ def build_request(
 
 
 def find_undeclared(operation: Mapping[str, Any], capabilities: Capabilities) -> str | None:
-    """Return what an operation needs and a candidate does not declare; None if it declares everything."""
+    """Return what an operation needs and a candidate does not declare (kind or features), or None."""
     kind, properties = operation["kind"], operation.get("properties") or {}
     if kind not in (*STEPS_OF_THE_KIT, *capabilities.kinds):
         return f"the kind {kind}"

@@ -16,7 +16,7 @@ def shrink_steps(
     Args:
         steps: a history that fails.
         still_fails: whether a shorter history fails in the same way.
-        attempts: most histories to try.
+        attempts: maximum number of histories to try.
     """
     best = list(steps)
     position = len(best) - 1

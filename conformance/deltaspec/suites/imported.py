@@ -20,7 +20,7 @@ from deltaspec_generators.tables.readable import CHANGE_TYPE, arrow_image
 
 _COMMIT_COLUMNS = {CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP}
 MAX_ROWS = 5_000_000
-"""Most expected rows of a question, as in the acceptance workloads."""
+"""Maximum number of expected rows of a question, as in the acceptance workloads."""
 
 
 def _get_question(subject: TableUnderTest) -> ImportedQuestion:

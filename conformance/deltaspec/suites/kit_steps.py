@@ -26,7 +26,7 @@ from deltaspec_generators.histories.kinds import (
 )
 
 OTHER_PROVIDER = "deltaspec-other-engine"
-"""Clustering implementation that no engine is and none supersedes."""
+"""Name of a clustering implementation that belongs to no engine and that no engine supersedes."""
 _UNKNOWN_FEATURE_NAME = "deltaspecUnknownFeature"
 _NS_PER_MS = 1_000_000
 _LEGACY_FEATURES = ("appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns")
@@ -93,7 +93,7 @@ def _cluster_files(log: Path, state: SnapshotAnswer) -> list[dict[str, Any]]:
 
 
 def _age_log(log: Path, newest: int, days: int, past_midnight_ms: int) -> None:
-    """Move all modification times back by the same time, so that the newest commit has one that is given.
+    """Move all modification times back by the same amount, so that the newest commit has the given age.
 
     Args:
         log: directory of the log.

@@ -10,9 +10,9 @@
     versions = "<1.7"                        # optional: versions of the candidate, as in Python requirements
     until = 2027-01-31                       # optional: the last day on which the entry counts
 
-A listed case that passes, fails in another way, or an entry that matches nothing makes a run fail: a list of known
-failures stays true or is corrected. One file serves runs over golden cases (`*/golden.…`) and over other tables: a run
-does not ask globs of the other kind to match.
+A run fails if a listed case passes or fails in another way, or if an entry matches nothing: the list stays true or is
+corrected. One file serves runs over golden cases (`*/golden.…`) and over other tables: a run does not require globs of
+the other kind to match.
 """
 
 import datetime

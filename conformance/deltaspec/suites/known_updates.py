@@ -17,7 +17,7 @@ def update_known_failures(path: Path, report_path: Path) -> str:
     """Remove globs that match nothing and cases that do not fail as listed, add new kinds of failures, and count both.
 
     Raises:
-        InvalidUsage: A file cannot be read, or is not what it should be.
+        InvalidUsage: A file cannot be read, or has another format.
     """
     report = _load_report(report_path)
     if path.exists():

@@ -15,7 +15,7 @@ from deltaspec.suites.write_judging import find_newest_version
 class MixedEngines:
     """Passes each operation to one of several engines; the newest version decides which one is the first to be asked.
 
-    An engine that does not offer the operation, or refuses it as unsupported, passes it on to the next one. So the same
+    An engine that does not offer the operation, or refuses it as unsupported, passes it on to the next one. Therefore a
     history always has the same writers. Questions of readers go to the first engine.
 
     Args:

@@ -1,4 +1,4 @@
-"""Results of cases: what became of each question to a candidate."""
+"""Results of cases: the outcome of each question to a candidate."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Outcome(StrEnum):
-    """What became of a case."""
+    """Outcome of a case: passed, failed, refused, not asked, or compared with the known failures."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
 
 class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The result of one case, with all that is needed to understand a failure and to run it again."""
+    """The result of one case, with everything needed to understand a failure and run it again."""
 
     case: str
     """`check/table`, the id for `deltaspec replay`."""
@@ -46,7 +46,7 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     outcome: Outcome
     seconds: float
     message: str = ""
-    """What is wrong, or why it was not asked; the first line is short."""
+    """Description of the failure, or why the case was not asked; the first line is short."""
     requirements: tuple[str, ...] = ()
     """Requirements that the check tests on this table, if the case failed."""
     features: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     known_link: str = ""
     """Where that entry is described: a URL, or a path in the repository."""
     found: Outcome | None = None
-    """What the case ended in, if the outcome is drift or an expected failure."""
+    """Actual outcome of the case, if `outcome` is drift or an expected failure."""
 
     @property
     def golden_chapter(self) -> str:

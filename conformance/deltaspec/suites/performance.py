@@ -1,4 +1,4 @@
-"""What became of a history that a candidate performed."""
+"""Results of a history that a candidate performed, operation by operation."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Aspect: TypeAlias = Literal[
     "readers",
 ]
 StepOutcome: TypeAlias = Literal["done", "refused", "not supported", "failed"]
-"""What became of an operation: a forbidden one is refused; one that is not answered or judged rightly has failed."""
+"""Outcome of an operation, for the counts of reports. `failed`: the answer is wrong, or the table is wrong after it."""
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What is wrong after an operation."""
+    """A fault found after an operation."""
 
     message: str
-    """The first line says what; the operation follows."""
+    """The first line describes the fault; the operation follows."""
     steps: int
     """Number of steps up to the operation."""
     is_weak: bool = False
@@ -40,7 +40,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Performance(msgspec.Struct):
-    """What became of a history."""
+    """Results of one history, which all checks of the suite share."""
 
     titles: list[str] = msgspec.field(default_factory=list)
     """One line for each operation."""
@@ -52,7 +52,7 @@ class Performance(msgspec.Struct):
     not_asked: str = ""
     """Why the candidate cannot create the table; empty if it can."""
     not_supported: set[str] = msgspec.field(default_factory=set)
-    """Kinds of operations that it declares, and refused as unsupported."""
+    """Kinds of operations that it declares but refused as unsupported."""
 
     def note(self, aspect: Aspect, problem: Problem) -> None:
         """Record the first problem of an aspect."""

@@ -1,7 +1,7 @@
 """Suite predicates: no matching row is lost, and no other row appears.
 
-The oracle is the three-valued evaluation of the model. Where SQL systems differ (the order of NaN, whether -0.0 equals
-0.0), a row that matches under every reading must appear and one that matches under some reading may appear.
+The oracle is the three-valued evaluation in `deltaspec.model`. Where SQL systems differ (the order of NaN, whether -0.0
+equals 0.0), a row that matches under every reading must appear and one that matches under some reading may appear.
 """
 
 import math

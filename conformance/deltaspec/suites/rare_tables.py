@@ -28,7 +28,7 @@ START_MS = 1_700_000_000_000
 def _build_table(
     fields: list[Any], table: pa.Table, *, features: tuple[list[str] | None, list[str]] | None = None, **add: Any
 ) -> TableFiles:
-    """Build a table with one file; `features` are those of readers and writers, `add` sets fields of the add."""
+    """Build a table with one file; `features` are supported by readers and writers, `add` sets fields of the add."""
     readers, writers = features or (None, None)
     protocol = protocol_action(3 if readers else 1, 7 if writers else 2, readers, writers)
     files = TableFiles()

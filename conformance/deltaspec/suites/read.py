@@ -1,4 +1,4 @@
-"""Suite read: the rows of the newest version, whole and in part."""
+"""Suite read: the rows of the newest version, complete and in part."""
 
 from collections import Counter
 
@@ -84,14 +84,14 @@ def check_partition_columns(candidate: Candidate, subject: TableUnderTest, notes
     needs=lambda table: bool(list_nested_fields(table.versions[-1].schema)),
 )
 def check_nested_fields(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
-    """Fields inside of structs as columns of their own."""
+    """Fields inside of structs as separate columns."""
     paths = list_nested_fields(subject.newest.schema)
     answer = candidate.scan(Scan(str(subject.location), "", columns=tuple(paths)))
     compare_rows(select_nested_fields(subject.newest, paths), answer.table)
 
 
 def list_nested_fields(schema: Struct) -> list[tuple[str, ...]]:
-    """List the paths of all fields inside of structs that are no structs themselves.
+    """List the paths of all fields inside of structs, except fields that are structs themselves.
 
     Fields whose names joined by dots are not unique are left out, because answers name columns in this way.
     """

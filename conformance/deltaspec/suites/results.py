@@ -1,4 +1,4 @@
-"""The report of a run: who was asked what, and what became of it."""
+"""The report of a run: the candidate, the questions and their outcomes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ NO_FEATURE = "none"
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked; with it anyone can run the same cases again."""
+    """Arguments of a run; with them anyone can run the same cases again."""
 
     deltaspec: str
     """Version of deltaspec."""
@@ -55,13 +55,13 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: dict[str, dict[str, int]]
     """Number of cases by suite and outcome."""
     features: dict[str, dict[str, dict[str, int]]] = {}
-    """The same by reader feature of the table; a table with several counts for each, one without for `none`."""
+    """Number of cases by reader feature and outcome; a table counts for each of its features, or for `none`."""
     chapters: dict[str, dict[str, dict[str, int]]] = {}
     """The same by chapter of the golden cases."""
     declared_refusals: DeclaredRefusals | None = None
     """Passed cases that are such refusals; None in reports of earlier releases."""
     counts: dict[str, dict[str, int]]
-    """What the checks observed, by suite: rows compared, files skipped and so on."""
+    """Observations of the checks by suite: rows compared, files skipped and so on."""
     not_asked: dict[str, dict[str, int]]
     """Number of cases that were not asked, by check and reason."""
     cases: tuple[CaseResult, ...]

@@ -19,12 +19,12 @@ class RowIdJudge:
         """Row ids that any row has had."""
 
     def find_problems(self, expected: Effect, rows: pa.Table, ids: pa.Table, versions: range) -> Iterator[str]:
-        """Yield what is wrong after an operation, and keep the row ids. Source: chapter Row Tracking, every revision.
+        """Yield the faults after an operation, and store the row ids. Source: chapter Row Tracking, every revision.
 
         Args:
-            expected: what the operation should do.
+            expected: the expected result of the operation.
             rows: rows of the table after it, of which the column `id` identifies each.
-            ids: two int64 columns of as many rows, with row ids and row commit versions.
+            ids: two int64 columns of the same length, with row ids and row commit versions.
             versions: versions that the operation committed.
         """
         pairs = zip(*(ids.column(name).to_pylist() for name in ids.column_names), strict=True)
@@ -46,7 +46,7 @@ class RowIdJudge:
         self._used |= set(numbers)
 
     def _find_fault(self, key: int, row_id: int, commit: int, versions: range, changed: Collection[int]) -> str | None:
-        """Return what is wrong with the row id or row commit version of a row."""
+        """Return the fault of the row id or row commit version of a row."""
         old = self._ids.get(key)
         if old is None and row_id in self._used:
             return f"a new row has row id {row_id}, which another row had"

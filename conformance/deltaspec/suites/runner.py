@@ -23,7 +23,7 @@ Open: TypeAlias = Callable[[], Candidate]
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What to ask a candidate."""
+    """The cases to ask a candidate: tables, suites and selection."""
 
     corpus: Corpus = msgspec.field(default_factory=Corpus)
     suites: Collection[SuiteName] = SUITES
@@ -122,7 +122,7 @@ def _is_selected(plan: Plan, case: Case) -> bool:
 def build_plan(
     suites: Sequence[SuiteName], seed: int, tables: int, select: Callable[[str], bool] | None = None, jobs: int = 1
 ) -> Plan:
-    """Return the plan of suites: as many drawn tables to read and histories to perform, and the written ones."""
+    """Return the plan of suites: equally many drawn tables to read and histories to perform, and the written ones."""
     reads, writes = (any(each in suites for each in names) for names in (SUITES, WRITE_SUITES))
     histories = tables if writes else 0
     corpus = Corpus(seed, tables if reads else 0, written=reads, histories=histories, written_histories=writes)

@@ -74,7 +74,7 @@ def shrink_failure(
 
 
 def is_same_failure(result: CaseResult, simpler: CaseResult) -> bool:
-    """Return whether a simpler case fails in the same way: its rows differ in no other way than those of the result.
+    """Return whether a simpler case fails in the same way: its rows may differ only as the rows of the result do.
 
     A result that does not say how rows differ restricts nothing: its message is older, cut, or not about rows.
     """
@@ -141,7 +141,7 @@ def load_failure(directory: Path) -> tuple[SavedFailure, TableUnderTest]:
 
 
 def restore_failure(directory: Path, location: Path) -> tuple[SavedFailure, TableUnderTest]:
-    """Load a saved case and write its table again, as absolute paths and times of files belong to a place.
+    """Load a saved case and write its table again, because absolute paths and file times depend on the directory.
 
     Raises:
         InvalidUsage: The directory has no saved case, or this release draws another table from its choices.

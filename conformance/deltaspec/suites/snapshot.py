@@ -18,7 +18,7 @@ SYSTEM_PREFIX = "delta."
 
 
 def request_snapshot(candidate: Candidate, subject: TableUnderTest, *want: Wanted) -> SnapshotAnswer:
-    """Ask for the newest snapshot. Raises `NotAsked` if the candidate does not offer what is wanted."""
+    """Ask for the newest snapshot. Raises `NotAsked` if the candidate does not offer a requested part."""
     hidden = [each for each in want if each not in candidate.capabilities.want]
     if hidden:
         raise NotAsked(f"the candidate does not list {', '.join(hidden)}")

@@ -1,4 +1,4 @@
-"""Small sound tables for what random tables rarely meet."""
+"""Small sound tables for situations that random tables rarely contain."""
 
 import json
 from collections.abc import Callable
@@ -136,7 +136,7 @@ def build_default_column() -> ReadableTable:
 
 
 def build_partition_columns_out_of_order() -> ReadableTable:
-    """Build a table with two partition columns of strings, in another order than that of their names.
+    """Build a table with two partition columns of strings that are not in the order of their names.
 
     Source: Partition Value Serialization (all revisions).
     """

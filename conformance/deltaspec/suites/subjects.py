@@ -66,7 +66,7 @@ def _list_golden_cases() -> list[GoldenCase]:
 
 
 def is_drawn(identity: str) -> bool:
-    """Return whether an id is that of a drawn table."""
+    """Return whether an id names a drawn table."""
     return identity.startswith(f"{DRAWN}.")
 
 

@@ -1,7 +1,7 @@
-"""Which requirements a table puts to the test, from what the table contains.
+"""Requirements that a table tests, derived from its contents.
 
-The rows of a table with deletion vectors test whether they are honoured, those of a table with a V2 checkpoint whether
-its sidecars are read, and so on. A failed case names the requirements of its check and of its table.
+The rows of a table with deletion vectors test whether the vectors are honoured, the rows of a table with a V2
+checkpoint whether its sidecars are read, and so on. A failed case names the requirements of its check and of its table.
 """
 
 from collections.abc import Callable, Iterator

@@ -17,7 +17,7 @@ _NOTHING_TO_COMPARE: dict[Aspect, str] = {
     "type-changes": "no operation of the history changes a type",
     "readers": "only one engine writes (--with names others)",
 }
-"""Why an aspect does not show in a history."""
+"""Reason why an aspect cannot be judged in a history."""
 
 
 def _judge(candidate: Candidate, subject: TableUnderTest, notes: Notes, aspect: Aspect) -> None:
@@ -81,13 +81,13 @@ def check_rows(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> N
 
 @check("write", "domain.known-changed-only", operation="apply")
 def check_state(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
-    """Schema, partition columns, properties, constraints, transactions and domains are those of the history."""
+    """Schema, partition columns, properties, constraints, transactions and domains are as the history defines."""
     _judge(candidate, subject, notes, "state")
 
 
 @check("write", "cdc.for-updates", "cdc.whole-changes", operation="apply")
 def check_changes(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
-    """Where the change data feed is enabled, the changes of every operation are those of the history."""
+    """Where the change data feed is enabled, every operation has the changes that the history defines."""
     _judge(candidate, subject, notes, "changes")
 
 
@@ -99,7 +99,7 @@ def check_row_ids(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
 
 @check("write", "in-commit-timestamp.clock", operation="apply")
 def check_timestamps(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
-    """In-commit timestamps are the clock, or the one before plus a millisecond if that is later."""
+    """In-commit timestamps are the clock, or one millisecond after the previous timestamp if that is later."""
     _judge(candidate, subject, notes, "timestamps")
 
 
@@ -107,7 +107,7 @@ def check_timestamps(candidate: Candidate, subject: TableUnderTest, notes: Notes
        "cleanup.keeps-cutoff-commit", "cleanup.nothing-without-checkpoint", "cleanup.young-sidecars",
        operation="apply")  # fmt: skip
 def check_cleanup(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
-    """A cleanup of the log deletes what is older than the checkpoint of the cutoff, and nothing that must stay."""
+    """A cleanup of the log deletes files older than the checkpoint of the cutoff, and no file that must stay."""
     _judge(candidate, subject, notes, "cleanup")
 
 

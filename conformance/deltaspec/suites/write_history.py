@@ -114,7 +114,7 @@ class _Run:
         self.started_ms = 0
         """Time of the last request, in milliseconds since the epoch."""
         self.outcome: StepOutcome | None = None
-        """What became of the step; None if the candidate was not asked."""
+        """Outcome of the step; None if the candidate was not asked."""
 
     def perform_step(self, number: int, step: Step) -> bool:
         """Perform a step, judge the table and count the outcome; return whether the history continues."""
@@ -197,7 +197,7 @@ class _Run:
         self.done.count("files", "files compared", len(before))
 
     def _judge_cleanup(self, judge: CleanupJudge) -> None:
-        """Compare the deleted files of the log with what may and what should be deleted."""
+        """Compare the deleted files of the log with the files that may and should be deleted."""
         clocks = (self.started_ms, get_clock_ms())
         if (problem := judge.find_problem(clocks, self.candidate.capabilities.writer_features)) is not None:
             self._note("cleanup", problem)
@@ -280,7 +280,7 @@ class _Run:
         except Refused as refused:
             self._note("rows", f"the table cannot be read: {refused}")
             return False
-        if version == newest and self.old is not None:  # nothing to do, so that there is no commit for its options
+        if version == newest and self.old is not None:  # nothing to do, so there is no commit for its options
             same = replace(expected.table, transactions=self.old.transactions, domains=self.old.domains)
             expected = replace(expected, table=same)
         self._judge_state(expected.table, state)
@@ -327,7 +327,7 @@ class _Run:
         new = {rule: text for rule, text in violations.items() if rule not in self.done.rules}
         self.done.rules |= set(violations)
         operation = f"{self.step.operation['kind']} by {get_writer(self.candidate)}"
-        for rule in new:  # only the first violation of a history is its problem; those of other rules are counted, too
+        for rule in new:  # only the first violation of a history is reported; violations of other rules are counted
             self.done.count("valid", f"{operation} violates {rule}")
         if new:
             self._note("valid", f"violates {', '.join(sorted(new))}\n" + "\n".join(list(new.values())[:3]))
@@ -359,7 +359,7 @@ class _Run:
                 self._note("state", f"wrong {name}: expected {expected}, found {found}")
 
     def _judge_transaction(self, rows: pa.Table, first: int, version: int) -> None:
-        """Compare the version with the txn of an operation with that of its rows, if it made several."""
+        """If an operation made several versions, compare the version with its txn and the version with its rows."""
         if (txn := self.step.commit.get("txn")) is None:
             return
         for each in range(first, version):
@@ -370,12 +370,12 @@ class _Run:
                 self._note("rows", f"version {each} has the {what} of the operation")
 
     def _judge_timestamps(self, first: int, version: int) -> None:
-        """Compare in-commit timestamps with the clock at the request and now, and with those before them."""
+        """Compare in-commit timestamps with the clock at the request and now, and with earlier timestamps."""
         now = get_clock_ms()
         before = self.reader.read_state(first - 1).in_commit_timestamp if first else -1
         for each in range(first, version + 1):
             found = self.reader.read_state(each).in_commit_timestamp
-            if found is not None and before is not None:  # the one that enables them has none before it
+            if found is not None and before is not None:  # the commit that enables them has no earlier timestamp
                 self.done.count("timestamps", "timestamps compared")
                 low, high = max(self.started_ms, before + 1), max(now, before + 1)
                 if not low <= found <= high:
@@ -408,7 +408,7 @@ class _Run:
         self.done.count("changes", "changes compared", found.num_rows)
 
     def _judge_readers(self, table: PlainTable) -> None:
-        """Let every engine read what one of them wrote."""
+        """Let every engine read the table that one of them wrote."""
         wanted = table.build_arrow(table.rows)
         for reader in list_readers(self.candidate):
             outcome, text = "equal", None

@@ -1,4 +1,4 @@
-"""What the kit finds in a table after a write: files, validation, rows, changes and state, read without the writer."""
+"""Judge a table after a write: files, validation, rows, changes and state, read without the writer."""
 
 import hashlib
 import os
@@ -54,7 +54,7 @@ def compute_digests(directory: Path) -> dict[str, bytes]:
 
 
 def _compute_digest(path: Path) -> bytes:
-    """Return a digest of a file; what is no readable regular file gets its kind instead."""
+    """Return a digest of a file; for anything but a readable regular file, its kind."""
     if path.is_symlink() or not path.is_file():
         return b"no regular file"
     try:
@@ -89,7 +89,8 @@ def find_newest_version(table: Path) -> int:
 def validate_history(table: Path, ignored: Collection[str] = ()) -> Report:
     """Validate a table with its history at level rows, without the rules with these codes.
 
-    The clock is that of this machine, which also wrote the table: without one, no tombstone is known to be unexpired.
+    The clock is the clock of this machine, which also wrote the table. Without a clock, no tombstone is known to be
+    unexpired.
 
     Raises:
         DeltaspecError: there is no table.

@@ -19,7 +19,7 @@ def parse_accept_entry(where: str, entry: Any) -> AcceptEntry:
     """Parse an entry.
 
     Args:
-        where: its place, for messages.
+        where: location of the entry, for messages.
         entry: a mapping with the keys `rule` (code, or prefix of codes) and `reason`, and if needed `path` (glob over
             data files or log files, relative to the table), `link`, and `until` (a date, or YYYY-MM-DD).
 

@@ -2,12 +2,13 @@
 
 Every finding is decided, not only those that a report shows. What was accepted is recorded in `AcceptedFindings`, and
 several of them can be merged, because a baseline accepts a number of findings with one fingerprint and their total is
-known only at the end. Then the last of them in report order are new, because later versions come last.
+known only at the end. If there are more than the baseline accepts, the last in report order are new, because later
+versions come last.
 
 Checkpoints and other derived files repeat the actions of commits, and a remove repeats what is wrong with the path of
-an add. So the findings with one fingerprint in commits, and those in each derived file, are compared with the baseline
-separately, and so are adds, removes, and versions that add a file again with a deletion vector. Otherwise a known fault
-would be new as soon as a checkpoint is written, the file is removed, or rows are deleted from it.
+an add. Therefore the findings of one fingerprint are compared with the baseline in separate groups: commits, each
+derived file, adds, removes, and versions that add a file again with a deletion vector. Otherwise a known fault would
+count as new as soon as a checkpoint is written, the file is removed, or rows are deleted from it.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ _KEPT_OF_FINGERPRINT = 10
 """Findings with one fingerprint that are kept, so that new ones among them can be shown."""
 _DERIVED = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, CompactionName, SidecarName, StagedCommit)
 Source = tuple[str, int | str]
-"""Rule, and what may accept its findings: the number of an entry, or a fingerprint, a space, and what is compared
-separately: kind of action, derived file, and version of a deletion vector."""
+"""Rule, and what may accept its findings: the number of an entry; or a fingerprint, a space, and the group that is
+compared separately (kind of action, derived file, version of a deletion vector)."""
 
 
 class Acceptance(msgspec.Struct, frozen=True, dict=True):
@@ -88,7 +89,7 @@ class Acceptance(msgspec.Struct, frozen=True, dict=True):
         return self.records or code in self._known_rules
 
     def match_baseline(self, fingerprints: pl.Series) -> pl.Series:
-        """Return which fingerprints are counted: those of the baseline, or all if the run records."""
+        """Return which fingerprints are counted: the ones in the baseline, or all if the run records a baseline."""
         if self.records:
             return pl.Series([True]).new_from_index(0, len(fingerprints))
         return fingerprints.is_in(self._fingerprints.implode())
@@ -103,7 +104,7 @@ class Acceptance(msgspec.Struct, frozen=True, dict=True):
 
 
 class AcceptedFindings:
-    """Findings that entries accept, and those that a baseline may accept. Several can be merged."""
+    """Findings that entries accept or that a baseline may accept. Recorders of one run can be merged."""
 
     def __init__(self, samples: int, revision: str) -> None:
         self._samples = samples
@@ -143,10 +144,10 @@ class AcceptedFindings:
         return rows.filter(~is_counted)
 
     def merge(self, other: AcceptedFindings) -> None:
-        """Add what another recorder of the same run has."""
+        """Add the findings of another recorder of the same run."""
         self._counts.update(other._counts)
         self._by_entry.merge(other._by_entry)
-        if len(self._by_fingerprint) <= MAX_FINDINGS:  # more can only be recorded, for a baseline that is too large
+        if len(self._by_fingerprint) <= MAX_FINDINGS:  # else a baseline is being recorded, and is too large
             self._by_fingerprint.merge(other._by_fingerprint)
 
     def drop_rules(self, codes: Collection[str]) -> None:
@@ -182,7 +183,7 @@ class AcceptedFindings:
         return found
 
     def count_gone(self, acceptance: Acceptance, decided: Collection[str]) -> int:
-        """Return how many findings of the baseline are gone, of rules whose findings are all known."""
+        """Return how many findings of the baseline are gone; only rules whose findings are all known count."""
         found = self._count_by_fingerprint()
         return sum(
             max(each.count - found.get((each.rule, each.fingerprint), 0), 0)
@@ -224,7 +225,7 @@ class AcceptedFindings:
         ]
 
     def _count_by_fingerprint(self) -> dict[tuple[str, str], int]:
-        """Return the number of findings by rule and fingerprint: the highest of those that are compared separately."""
+        """Return the number of findings by rule and fingerprint: the highest number of one separate group."""
         found: dict[tuple[str, str], int] = {}
         for (rule, source), number in self._counts.items():
             if isinstance(source, str):
@@ -249,7 +250,7 @@ class AcceptedFindings:
                 self._by_fingerprint.add((rule.code, source), last)
 
     def _list_by_fingerprint(self, acceptance: Acceptance) -> Iterator[tuple[Finding, bool]]:
-        """Yield the findings that are kept by fingerprint, and whether each is new."""
+        """Yield the findings kept for each fingerprint, and whether each is new."""
         for source, found in self._by_fingerprint.items():
             first_new = len(found) - max(_count_excess(acceptance, source[1], self._counts[source]), 0)
             for number, each in enumerate(found):
@@ -265,7 +266,7 @@ class RecordedFindings(msgspec.Struct):
     """Without the name of the table."""
 
     def take(self, found: AcceptedFindings, store: Store) -> None:
-        """Take what a run with `Acceptance.records` found."""
+        """Store the findings of a run with `Acceptance.records`."""
         self.table_root = store.root or store.uri
         self.findings = found.list_known(store.root)
 
@@ -273,7 +274,7 @@ class RecordedFindings(msgspec.Struct):
 def build_acceptance(
     entries: Sequence[AcceptEntry], baseline: str | None, store: Store, *, records: bool = False
 ) -> Acceptance | None:
-    """Build what the user accepts in a table; None for nothing.
+    """Build the findings that the user accepts in a table; None if there are none.
 
     Args:
         entries: entries of the configuration.
@@ -311,9 +312,10 @@ def _get_fingerprint(source: int | str) -> str:
 
 
 def _find_groups(rows: pl.DataFrame) -> pl.Series:
-    """Return for each row what is compared separately, because it repeats what is wrong with another action.
+    """Return for each row the group that is compared with the baseline separately.
 
-    That is the kind of action, the derived file, and the version if the action has a deletion vector.
+    A group is a kind of action, a derived file, and the version if the action has a deletion vector. Actions of
+    different groups can repeat one fault.
     """
     parts = [pl.lit("")]
     if "kind" in rows.columns:

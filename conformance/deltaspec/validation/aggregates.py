@@ -48,7 +48,7 @@ class Aggregates(msgspec.Struct):
     wrong_base_actions: set[TableActionKey] = msgspec.field(default_factory=set)
     """Table actions of the base that contradict earlier commits, found after all buckets."""
     stop_reason: str | None = None
-    """Why an executor left out buckets; None if it left out none."""
+    """Why an executor skipped buckets; None if it skipped none."""
 
     def merge(self, other: Aggregates) -> None:
         """Add the totals of other buckets."""
@@ -79,7 +79,7 @@ class Aggregates(msgspec.Struct):
             )
 
     def add_commits(self, intervals: pl.DataFrame) -> None:
-        """Record what commits do, from the adds and removes of a bucket."""
+        """Record which commits add, remove or rearrange files, from the adds and removes of a bucket."""
         written = intervals.filter(pl.col("source") == "commit")
         for version, kinds in written.group_by("version").agg(pl.col("kind").unique()).iter_rows():
             self.kinds[version] |= set(kinds)

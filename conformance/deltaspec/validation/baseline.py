@@ -20,7 +20,7 @@ from deltaspec.validation.output_location import normalize_scheme, require_outsi
 BASELINE_VERSION = 1
 """Increases when the format or the fingerprints change."""
 MAX_FINDINGS = 100_000
-"""Different findings that a baseline may have, because a run keeps all of them in memory."""
+"""Maximum number of different findings in a baseline, because a run keeps all of them in memory."""
 _MAX_BYTES = 256 << 20
 
 
@@ -43,7 +43,7 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_baseline(file: str) -> list[KnownFinding]:
-    """Read a baseline. Of lines for the same fault, as a merge may leave them, the one with the highest count remains.
+    """Read a baseline. If lines repeat a fault, as after a merge, the line with the highest count remains.
 
     Raises:
         InvalidUsage: the file does not exist, or is not a baseline that this release can read.
@@ -116,7 +116,7 @@ def update_findings(
 
 
 def build_table_key(root: str, file: str) -> str:
-    """Return how a baseline names a table, so that the directory with both may be moved.
+    """Return the name of a table in a baseline: relative if possible, so that the directory with both may be moved.
 
     Args:
         root: decoded path or URI of the table, from its store.

@@ -40,13 +40,13 @@ SPILLED_BUCKETS = 64
 ROWS_AT_ONCE = 500_000
 """Rows of a tag that are collected before they are written to the files of their buckets."""
 LARGE_PART_ROWS = 4_096
-"""Mean number of rows of parts that are put together without copying them."""
+"""Mean number of rows of a part from which on parts are combined without copying them."""
 ROWS_OF_A_STAGE = 500_000
 """Rows of a group of small buckets: a stage takes 80 ms even for few rows."""
 
 
 class PutRows(Protocol):
-    """Puts rows of a tag into the buckets."""
+    """Callable that puts rows of a tag into the buckets."""
 
     def __call__(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         """`keys`: a string or integer for each row, whose hash gives the bucket; None for the column `path_key`."""
@@ -60,7 +60,7 @@ class StageOutput(Protocol):
         ...
 
     def report_progress(self, phase: str, done: int, total: int | None) -> None:
-        """Report progress, if the stage runs where somebody sees it."""
+        """Report progress, unless the stage runs on an executor, where nobody sees it."""
         ...
 
 
@@ -68,7 +68,7 @@ Stage = Callable[[LogFacts, Findings, RowsByTag, StageOutput], Aggregates]
 
 
 class Buckets(Protocol):
-    """Buckets of rows, and where stages run over them."""
+    """Buckets of rows, which run stages over their rows."""
 
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         """Put rows into the buckets, as `PutRows` does."""
@@ -114,7 +114,7 @@ class Buckets(Protocol):
 
 
 class _Collected(NamedTuple):
-    """Rows that were put together."""
+    """Rows that were combined."""
 
     columns: pl.DataFrame
     """The columns that are not left out."""
@@ -263,7 +263,7 @@ class LocalBuckets:
                 raise InvalidUsage(f"{reason}; set TMPDIR to a directory with more space") from fault
 
     def _iter_buckets(self, tags: list[str]) -> Generator[tuple[int, RowsByTag]]:
-        """Yield the number of buckets done, and their rows by tag: bucket by bucket, whose files have own limits."""
+        """Yield the number of buckets done, and the rows of the next bucket by tag."""
         for bucket in range(self._count):
             yield bucket + 1, self._read_by_tag(tags, range(bucket, bucket + 1))
 
@@ -307,10 +307,10 @@ def _combine_by_column(collected: list[_Collected]) -> _Collected:
 
 
 def _copy(rows: pl.DataFrame) -> pl.DataFrame:
-    """Copy rows into memory of their own, because strings of a few rows keep the buffers of all rows they came from."""
+    """Copy rows into new memory, because strings of a few rows keep the buffers of all rows they came from."""
     return pl.DataFrame(pl.from_arrow(rows.to_arrow(compat_level=pl.CompatLevel.oldest())))
 
 
 def matches_tag(tag: str, wanted: str) -> bool:
-    """Return whether a tag is the wanted one, or begins with it if it ends in a space."""
+    """Return whether a tag equals `wanted`, or begins with it if `wanted` ends in a space."""
     return tag.startswith(wanted) if wanted.endswith(" ") else tag == wanted

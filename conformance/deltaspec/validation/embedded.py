@@ -1,8 +1,8 @@
 """The embedded backend: one process that reads the log once, in order, with Arrow and Polars.
 
-Rules over single rows are evaluated batch by batch while the log is read. What replay needs of the file actions is kept
-in narrow columns, in memory or on disk. A file that cannot be read or decoded makes the views that depend on it
-undecided, so that one fault gives one finding and not a cascade.
+Rules over single rows are evaluated batch by batch while the log is read. The parts of file actions that replay needs
+are kept in narrow columns, in memory or on disk. A file that cannot be read or decoded makes the views that depend on
+it undecided, so that one fault gives one finding and not a cascade.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class EmbeddedLog:
             yield EmbeddedLog(context, self.findings.copy_without_findings(), buckets, self.progress)
 
     def run_once(self, read: Callable[[], ReadLog]) -> ReadLog:
-        """Read the log, or load what an earlier run saved of it: without its store, which may contain credentials."""
+        """Read the log, or load it from an earlier run. Its store is not saved, because it may contain credentials."""
         store = self.context.store
 
         def read_for_state() -> ReadLog:
@@ -134,7 +134,7 @@ class EmbeddedLog:
         self._pending.add_lines(file, version, log.lines)
         if self._pending.context not in (None, context) or self._pending.size > BATCH_ROWS:
             self._check_pending()
-        actions, log.files = log.files, FileActions()  # so that only these collected ones remain in memory
+        actions, log.files = log.files, FileActions()  # so that memory contains only the collected actions
         self._pending.add_actions(file, version, actions, context, tag)
 
     def _check_pending(self) -> None:

@@ -1,4 +1,4 @@
-"""Record what the rules of a run find: a bounded number of findings, and the ledger. Several recorders can be merged.
+"""Record the results of a run: a bounded number of findings, and the ledger. Several recorders can be merged.
 
 The result does not depend on the order of the frames, nor on how the rows of a view are distributed over them. Both
 backends, with any number of buckets, give the same report.
@@ -27,7 +27,7 @@ from deltaspec.views.files.file_actions import deletion_vectors
 
 
 class Findings:
-    """What the rules of a run found so far, and what they could not decide.
+    """Findings of a run so far, and the ledger of what could not be decided.
 
     Of each rule, the first `samples` findings in report order are kept, and all are counted.
     """
@@ -40,11 +40,11 @@ class Findings:
         self._kept: KeptFindings[str] = KeptFindings(samples)
         self._totals: Counter[str] = Counter()
         self.accepted = AcceptedFindings(samples, self._revision)
-        """What the user accepts of the findings, and what exceeds the baseline."""
+        """Findings that the user accepts, and findings that exceed the baseline."""
         self.evaluated_views: set[str] = set()
         self._ledger = Ledger()
         self.sound_again: dict[str, str] = {}
-        """Files that looked damaged and were sound when they were looked at again, with what was found first."""
+        """Files that looked damaged but were sound when they were checked again, with the first result."""
         self.copied_from: dict[str, str] = {}
         """Locations outside of the table whose files are in the table, with the relative path of one."""
         self.rows_not_compared: set[str] = set()
@@ -88,7 +88,7 @@ class Findings:
         return other
 
     def merge(self, other: Findings) -> None:
-        """Add what another recorder with the same rules found."""
+        """Add the findings and the ledger of another recorder with the same rules."""
         self._totals.update(other._totals)
         self.evaluated_views |= other.evaluated_views
         self._ledger.merge(other._ledger)
@@ -199,7 +199,7 @@ class Findings:
             self._ledger.add_reason(code, reason, file)
 
     def mark_feature_unchecked(self, name: str, reason: str) -> None:
-        """Record that what a table feature requires is not checked."""
+        """Record that the requirements of a table feature are not checked."""
         self._ledger.add_reason(f"{FEATURE_PREFIX}{name}", reason, None)
 
     def mark_catalog_unknown(self, reason: str) -> None:
@@ -215,11 +215,11 @@ class Findings:
                 self._ledger.add_reason(rule.code, reason, file)
 
     def note_sound_again(self, path: str, first: str) -> None:
-        """Record a file that looked damaged, and was sound when it was looked at twice again.
+        """Record a file that looked damaged but was sound in two more looks.
 
         Args:
             path: path of the file.
-            first: what was found first.
+            first: result of the first look.
         """
         self.sound_again[path] = first
 

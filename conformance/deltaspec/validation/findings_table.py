@@ -29,7 +29,7 @@ FINDING_SCHEMA: dict[str, Any] = {
     "message": pl.String,
     "evidence": pl.String,
 }
-"""Columns of the table: those of `report_types.Finding`, with its evidence as a JSON object."""
+"""Columns of the table: the fields of `report_types.Finding`, with the evidence as a JSON object."""
 _BATCH_ROWS = 100_000
 
 

@@ -1,8 +1,8 @@
-"""Fingerprints of findings: the same for one fault in every report, whatever commits come later.
+"""Fingerprints of findings: one fault has the same fingerprint in every report, whatever commits follow.
 
 A fingerprint consists of the rule, the subject (data file, column, or a file in the log that the protocol does not
-define) and the normalized fact. It has no version, line number or count, and not the log file in which an action was
-found: after log cleanup, the action is in a checkpoint. So several findings may have the same fingerprint, and a
+define) and the normalized fact. It does not contain versions, line numbers, counts, or the log file of an action: after
+log cleanup, the action is in a checkpoint. So several findings may have the same fingerprint, and a
 baseline counts them.
 """
 
@@ -46,7 +46,7 @@ def compute_fingerprint(finding: Finding, table_root: str | None = None) -> str:
 
 
 def compute_fingerprints(rule: Rule, rows: pl.DataFrame, table_root: str | None) -> pl.Series:
-    """Return the fingerprint of the finding that each row of a rule's view is."""
+    """Return the fingerprint of each finding, given as a row of its rule's view."""
     texts = (pl.String, pl.List(pl.String))
     facts = [name for name in _list_fact_columns(rule.code) if rule.view.columns[name].dtype in texts]
     subject = ("path", "column", "file")
@@ -63,7 +63,7 @@ def compute_fingerprints(rule: Rule, rows: pl.DataFrame, table_root: str | None)
 
 
 def describe_subject(finding: Finding, table_root: str | None) -> str:
-    """Return what a finding is about, without what later commits may change; empty for the table."""
+    """Return the subject of a finding, without parts that later commits may change; empty for the table."""
     return " ".join(filter(None, _find_subject(finding.path, finding.column, finding.file, table_root)))
 
 

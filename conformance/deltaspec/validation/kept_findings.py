@@ -19,13 +19,13 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class KeptFindings(Generic[Key]):
-    """Findings by key: of each key the first in report order, or the last."""
+    """Findings by key: the first or the last of each key in report order."""
 
     def __init__(self, most: int, *, last: bool = False) -> None:
         """Begin without findings.
 
         Args:
-            most: number of findings that are kept of each key.
+            most: number of findings kept per key.
             last: whether the last are kept.
         """
         self._most = most
@@ -43,7 +43,7 @@ class KeptFindings(Generic[Key]):
             kept[:] = self._select(kept)
 
     def merge(self, other: KeptFindings[Key]) -> None:
-        """Add what another one keeps."""
+        """Add the findings that another instance keeps."""
         for key, found in other._found.items():
             self.add(key, found)
 

@@ -38,7 +38,7 @@ _FEATURES: dict[str, tuple[str, ...]] = {
     "variant": ("variantType",),
     "variant-shredding": ("variantShredding",),
 }
-"""Features whose rules are of no use to a table without them, by chapter of requirements."""
+"""Features whose rules do not concern a table without the feature, by chapter of requirements."""
 
 _Location = tuple[str, str | None]
 """A reason, and the file that it applies to."""
@@ -55,7 +55,7 @@ class Ledger:
         self._reasons: dict[str, set[str]] = defaultdict(set)
         """Reasons without a file, by rule."""
         self.locations: dict[str, dict[_Location, int]] = defaultdict(dict)
-        """Number of times that each location was added, by rule. An evicted location adds this number to `_omitted`."""
+        """Number of times that each location was added, by rule. Evicting a location adds this number to `_omitted`."""
         self._last: dict[str, _Location] = {}
         """The last location of each rule that has the most locations, in sort order."""
         self._omitted: Counter[str] = Counter()

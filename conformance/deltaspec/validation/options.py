@@ -1,4 +1,4 @@
-"""Options of a run. They are checked before anything is read, and are the same for every backend and entry point."""
+"""Options of a run, checked before anything is read, and the same for every backend and entry point."""
 
 from __future__ import annotations
 
@@ -151,11 +151,11 @@ class RuleSelection(msgspec.Struct, frozen=True):
     selected: tuple[str, ...]
     """Selected by `select` and `ignore`."""
     in_revision: tuple[str, ...]
-    """Those of `selected` that the revision defines."""
+    """Rules of `selected` that the revision defines."""
     in_level: tuple[str, ...]
-    """Those of `in_revision` that the level includes."""
+    """Rules of `in_revision` that the level includes."""
     without_clock: frozenset[str]
-    """Those of `in_level` that need a clock, if none is given."""
+    """Rules of `in_level` that need a clock, if none is given."""
 
     @property
     def rules(self) -> list[Rule]:
@@ -164,7 +164,7 @@ class RuleSelection(msgspec.Struct, frozen=True):
 
 
 class RunSettings(msgspec.Struct, frozen=True):
-    """How one run works. None of it changes the report of a run that ends."""
+    """Settings of one run. They do not change the report of a run that ends."""
 
     progress: Progress = ignore_progress
     state: str | None = None

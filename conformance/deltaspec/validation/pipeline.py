@@ -43,12 +43,12 @@ LISTING_VIEWS: tuple[View, ...] = (log_files.listing, staged_commits, last_check
 
 
 class RunResult(msgspec.Struct):
-    """What a run found, for the report. A run that stops has what it found until then."""
+    """Results of a run, for the report. A run that stops keeps the results up to that point."""
 
     context: ReadContext
     """The table, what to read of its log, and what to check."""
     facts: LogFacts
-    """Of the log; of an unknown table until the log has been read."""
+    """Facts of the log; facts of an unknown table until the log has been read."""
     findings: Findings
     parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = msgspec.field(default_factory=dict)
     """Every checkpoint that was read; those in earlier parts of the log without their actions."""
@@ -72,7 +72,7 @@ class RunResult(msgspec.Struct):
 
     @property
     def since(self) -> Since | None:
-        """What the run did not check again because an earlier report did; None without such a report."""
+        """The files that were not checked again because an earlier report did; None without such a report."""
         earlier = self.context.options.since
         if earlier is None:
             return None
@@ -157,7 +157,7 @@ def _check_range(source: LogSource, result: RunResult, part: Plan) -> None:
 
 
 def _select_files(result: RunResult) -> None:
-    """Decide which files outside the log are checked: all, or those after an earlier report."""
+    """Decide which files outside the log are checked: all, or only the files after an earlier report."""
     options = result.context.options
     earlier = options.since
     if earlier is None or options.level == "log":

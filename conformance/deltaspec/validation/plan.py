@@ -1,4 +1,4 @@
-"""The plan of a run: which files of the log it reads, replays and compares, and why it does not read the others."""
+"""The plan of a run: the files of the log that it reads, replays and compares, and why it does not read the others."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     missing_in_revision: tuple[int, ...] = ()
     """First commits that the version needs in the revision, which does not define a checkpoint of this plan."""
     earlier_commits: tuple[int, ...] = ()
-    """Commits up to the version of the base, ascending and without a gap. They are not replayed, but checked by
-    themselves and compared with the base."""
+    """Commits up to the version of the base, ascending and without a gap. They are not replayed. They are checked one
+    by one and compared with the base."""
     all_checkpoints: tuple[Checkpoint, ...] = ()
     not_compared: tuple[DerivedFileNotCompared, ...] = ()
     not_read: tuple[FilesNotRead, ...] = ()
@@ -115,7 +115,7 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def compared_versions(self) -> set[int]:
-        """Versions of derived files, and that of the base."""
+        """Versions of the derived files and of the base."""
         versions = {each.version for each in self.all_checkpoints} | {each.end for each in self.compactions}
         versions |= {getattr(parse_log_file_name(name), "version", -1) for name in self._incomplete_parts}
         return versions | set(self.checksums) | ({self.base.version} if self.base else set())
@@ -182,7 +182,7 @@ def build_plan(
     revision: Revision = Revision.CURRENT,
     since: int | None = None,
 ) -> Plan:
-    """Choose what to read.
+    """Choose the files of the log to read.
 
     Args:
         uri: the table, for messages.
@@ -325,7 +325,7 @@ class _Log:
         return self._plan(self._version, None, 0, (), [], [])
 
     def plan_remaining_files(self, plan: Plan) -> Plan:
-        """Add everything before the history: ranges of commits, checkpoints, and derived files of missing commits."""
+        """Add the files before the history: ranges of commits, checkpoints, and derived files of missing commits."""
         history_start = plan.missing[0] if plan.missing else plan.first_commit
         planned = {plan.base, *plan.compared_checkpoints}
         left = [each for each in self._checkpoints if each not in planned]
@@ -464,7 +464,7 @@ class _Log:
     def explain_unread_files(self, plan: Plan, ignored: Iterable[Entry]) -> tuple[FilesNotRead, ...]:
         """List the files of the log that the run does not read, by reason.
 
-        Sidecars and staged commits are left out, because their checkpoints and the protocol decide.
+        Sidecars and staged commits are left out, because checkpoints and the protocol decide whether they are read.
         """
         read = {name for part in (plan, *plan.earlier_ranges) for name in part.read_files}
         found: dict[str, list[str]] = defaultdict(list)

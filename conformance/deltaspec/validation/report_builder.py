@@ -55,9 +55,9 @@ from deltaspec.views.table.state import TableState
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, escape_file_name
 
 _MAX_SOUND_AGAIN = 20
-"""Files that the report names."""
+"""Maximum number of files that the report names."""
 _MAX_COPIED_FROM = 3
-"""Locations that the report names."""
+"""Maximum number of locations that the report names."""
 
 
 def build_report(result: RunResult, backend: str) -> Report:

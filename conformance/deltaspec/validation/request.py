@@ -97,7 +97,7 @@ def _run_on_spark(request: ValidateRequest, settings: RunSettings, session: Any)
     """Run a request on Spark.
 
     Raises:
-        TableUnreadable: only this machine can have the table, and does not; Spark is not started.
+        TableUnreadable: the table is a local path that does not exist; Spark is not started.
     """
     from deltaspec.validation.spark.run import run_on_spark
     from deltaspec.validation.spark.session import open_session
@@ -111,7 +111,7 @@ def _run_on_spark(request: ValidateRequest, settings: RunSettings, session: Any)
 
 
 def _check_local_table(table: str, master: str | None) -> None:
-    """Raise `TableUnreadable` before Spark starts if only this machine can have the table, and does not."""
+    """Raise `TableUnreadable` before Spark starts if the table is a local path that does not exist."""
     from deltaspec.validation.spark.catalog import is_catalog_name
     from deltaspec.validation.spark.environment import is_configured
     from deltaspec.wire.storage.factory import is_local, open_store

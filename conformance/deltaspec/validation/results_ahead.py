@@ -11,7 +11,7 @@ MOST_AHEAD = 2
 
 
 class ResultsAhead(Generic[Result]):
-    """Compute results in threads while the caller uses those before. Results are used in their order.
+    """Compute results in threads while the caller uses earlier results, in their order.
 
     It helps if either side works without the interpreter lock, as Polars and the Parquet decoder do.
     """

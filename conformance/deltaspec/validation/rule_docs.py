@@ -19,8 +19,8 @@ _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 def build_rule_doc(code: str) -> RuleDoc:
     """Return the documentation of a rule that reports print with its findings.
 
-    The address is that of the section in the current protocol; for a proposal that of the directory with all proposals,
-    and for a section that only older revisions have that of the protocol.
+    The address leads to the section in the current protocol; for a proposal, to the directory of all proposals; for a
+    section that only older revisions have, to the protocol.
     """
     rule = RULES[code]
     requirement = rule.requirement

@@ -1,8 +1,8 @@
 """`--since`: check only the files that were added after the version of an earlier report of the same table.
 
-The log is always read and checked completely, because it says which files are new. Of the files outside the log, those
-that were added up to the version of the report are not opened, and the directories are not listed. Every rule over such
-files is in the ledger, with the report that has checked them.
+The log is always read and checked completely, because it says which files are new. Files outside the log that were
+added up to the version of the report are not opened, and the directories are not listed. The ledger has every rule over
+such files, with the report that has checked them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STREAMED_BYTES = 64 << 20
 
 
 class EarlierReport(msgspec.Struct, frozen=True):
-    """What a run needs of an earlier report."""
+    """The parts of an earlier report that a run needs."""
 
     file: str
     """For messages."""
@@ -62,9 +62,9 @@ class EarlierReport(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     """Number of findings by severity, in it and in the reports that it continues."""
     not_applicable: frozenset[str]
-    """Codes of rules that no file of the table had anything for."""
+    """Codes of rules that applied to no file of the table."""
     undecided: tuple[NotChecked, ...]
-    """What could not be checked, although its user accepted that."""
+    """Reasons why something could not be checked, which the user accepted."""
     committed_ms: int | None = None
     """When the version was committed, from the listing of the log."""
 
@@ -115,9 +115,7 @@ def load_earlier_report(file: str, codes: Sequence[str], *, revision: str, histo
     absent = [code for code in codes if code in report.checked.skipped or reasons.get(code) == NEEDS_CLOCK]
     if absent:
         more = f" and {count(len(absent) - 1, 'more rule')}" if len(absent) > 1 else ""
-        raise refuse_report(
-            file, f"did not check {absent[0]}{more}; its level and rules must include those of this run"
-        )
+        raise refuse_report(file, f"did not check {absent[0]}{more}; it must have the level and every rule of this run")
     return EarlierReport(
         file=file,
         version=report.version,
@@ -177,10 +175,10 @@ def _check_unread_commits(earlier: EarlierReport, store: Store, plan: Plan) -> N
 
 
 def require_same_commits(earlier: EarlierReport, digests: Mapping[int, str]) -> None:
-    """Compare commits with those that an earlier report has read.
+    """Compare commits with the commits that an earlier report has read.
 
     Args:
-        earlier: the report. A commit that only one of both has is not compared: log cleanup deletes commits.
+        earlier: the report. A commit that only one of them has is not compared, because log cleanup deletes commits.
         digests: version to the first half of the SHA-256.
 
     Raises:
@@ -205,7 +203,7 @@ def build_continuation(
     commits: Mapping[int, str],
     earlier: EarlierReport | None,
 ) -> Continuation | None:
-    """Return what a later run with `--since` compares; None if the metadata or the last commit could not be read.
+    """Return what a later run with `--since` compares; None if metadata or last commit could not be read.
 
     Args:
         store: the table.
@@ -246,7 +244,7 @@ def list_replacements(plan: Plan) -> dict[str, str]:
 
 def _replaces_commits(name: LogFileName, last: int) -> bool:
     match name:
-        case SidecarName():  # whose version only its checkpoint knows
+        case SidecarName():  # only its checkpoint knows the version of a sidecar
             return True
         case ClassicCheckpoint() | MultipartCheckpoint() | UuidCheckpoint():
             return name.version <= last
@@ -256,10 +254,10 @@ def _replaces_commits(name: LogFileName, last: int) -> bool:
 
 
 def find_changed_replacement(earlier: EarlierReport, plan: Plan) -> str | None:
-    """Return why what replaces commits is not what the earlier report has read; None if it is.
+    """Return how the files that replace commits differ from the files that the earlier report has read, or None.
 
-    A file that only one of both has is not compared, unless the history begins with it and commits are gone that the
-    report has read.
+    A file that only one of them has is not compared, unless the history begins with it and commits that the report has
+    read are gone.
     """
     found = list_replacements(plan)
     common = sorted(found.keys() & earlier.replacements.keys())

@@ -1,4 +1,4 @@
-"""Rows in a temporary file, from which buckets are read without the others."""
+"""Rows in a temporary file, from which single buckets can be read."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SpilledRows(NamedTuple):
         return cls(path, batches, left_out, values, len(rows))
 
     def read(self, buckets: Iterable[int]) -> pl.DataFrame | None:
-        """Read the rows of some buckets, those of each in the order in which they were written; None without rows.
+        """Read the rows of some buckets, in the order in which each bucket was written; None without rows.
 
         Raises:
             RunStopped: the file was deleted or damaged, or does not have all rows.

@@ -1,4 +1,4 @@
-"""Runs that end before they have checked everything: their time is used, or the user interrupts them.
+"""Runs that end before they have checked everything: their time is up, or the user interrupts them.
 
 A run stops between two steps, where it reports its progress. What it has not checked by then is in the ledger.
 """
@@ -22,7 +22,7 @@ _DURATION = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
 
 
 class RunStopped(Exception):
-    """Ends a run in order. The report says what was not checked."""
+    """Ends a run cleanly: the report says what was not checked."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -37,7 +37,7 @@ class Budget(msgspec.Struct, frozen=True):
     text: str
     """The duration as the user wrote it."""
     end: float
-    """When it is used, in seconds since the epoch."""
+    """When the time is up, in seconds since the epoch."""
     clock: Callable[[], float] = time.time
 
     @property
@@ -46,12 +46,12 @@ class Budget(msgspec.Struct, frozen=True):
         return f"the budget of {self.text} was used"
 
     def check(self) -> None:
-        """Raise `RunStopped` if the time is used."""
+        """Raise `RunStopped` if the time is up."""
         if self.clock() >= self.end:
             raise RunStopped(self.reason)
 
     def limit(self, progress: Progress) -> Progress:
-        """Return a callback that passes progress on, and raises `RunStopped` between steps if the time is used."""
+        """Return a callback that passes progress on, and raises `RunStopped` between steps if the time is up."""
 
         def report(phase: str, done: int, total: int | None) -> None:
             progress(phase, done, total)

@@ -69,7 +69,7 @@ ROW_REQUIREMENT_COLUMNS = DATA_FILE_LOCATION_COLUMNS | {
         pl.Int64, "version before that later change; null without one, or if its state is unknown", shown=True
     ),
 }
-"""Location of what makes rows of a data file illegal: the first columns of views over requirements of rows."""
+"""Location of the action that makes rows illegal: the first columns of views over requirements of rows."""
 
 
 class View(msgspec.Struct, frozen=True):
@@ -86,7 +86,7 @@ class View(msgspec.Struct, frozen=True):
     level: Level = "log"
     """Lowest level at which the view has rows; single columns may need a higher one."""
     decided_by: frozenset[str] = frozenset()
-    """`decided_by` of every column, and of which rows there are."""
+    """Kinds of actions that decide which rows there are, and every column."""
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 python -m deltaspec.wire.publish_schemas [DIRECTORY]      (default: `wire/schemas/`, the published schemas)
 
-They are generated from the types of the model; a test fails if they are out of date. A schema cannot state that null
-means absent, or that integers are written without a decimal point.
+They are generated from the types of `deltaspec.protocol`; a test fails if they are out of date. A schema cannot state
+that null means absent, or that integers are written without a decimal point.
 """
 
 import json

@@ -152,7 +152,7 @@ def test_frequent_changes_of_requirements_are_undecided(tmp_path: Path, monkeypa
     monkeypatch.setattr(earlier_requirement_checks, "MAX_COMPARISONS", 1)
     report = write_and_validate(build_history(metadata(NEW_REQUIRED, POSITIVE), metadata(OPTIONAL)), tmp_path)
     unchecked = {each.rule: each.reason for each in report.checked.not_checked}
-    reason = "requirements of rows change too often to evaluate those of all versions"
+    reason = "requirements of rows change too often to evaluate them for all versions"
     assert (unchecked["ROW002"], unchecked["ROW040"]) == (reason, reason)
 
 

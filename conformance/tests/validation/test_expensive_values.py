@@ -44,5 +44,5 @@ def test_pattern_columns_are_masked_after_too_many_steps() -> None:
         reported.append(guard.mask_costly_columns(values))
         is_masked = values[3].null_count == 2
         assert is_masked == any(reported), f"{number=}"
-    reason = "matching its patterns on so many long values may take minutes"
+    reason = "matching its patterns on values as long as these may take minutes"
     assert reported == [{}, {3: reason}, {}]

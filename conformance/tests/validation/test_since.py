@@ -390,7 +390,7 @@ class TestRefusal:
         lake.report("first.json", "--level", "files")
         assert self.refuse(lake, "--level", "rows").startswith("did not check ")
         lake.report("first.json", "--ignore", "ROW001")
-        expected = "did not check ROW001; its level and rules must include those of this run"
+        expected = "did not check ROW001; it must have the level and every rule of this run"
         assert self.refuse(lake, "--level", "rows") == expected
 
     def test_options_differ(self, lake: Lake) -> None:

@@ -27,7 +27,7 @@ class VectorOptions(msgspec.Struct, frozen=True):
     runs: bool = False
     """Whether the bitmap has run containers."""
     first: Sequence[Sequence[int]] = ()
-    """Vectors before those of the table in the same file."""
+    """Vectors that precede the table's vectors in the same file."""
     with_offset: bool = True
     """Whether a stored vector at the start of its file has an offset."""
 
@@ -35,7 +35,7 @@ class VectorOptions(msgspec.Struct, frozen=True):
 def build_vectors(
     deleted: Sequence[Iterable[int]], options: VectorOptions, root: str = TABLE_URI
 ) -> tuple[list[Body], dict[str, bytes]]:
-    """Build deletion vectors, of which stored ones share a file.
+    """Build deletion vectors; stored ones share a file.
 
     Args:
         deleted: deleted row indexes of each data file.

@@ -34,7 +34,7 @@ Node: TypeAlias = "dict[str, Node] | str"
 
 
 class StatisticsStyle(msgspec.Struct, frozen=True):
-    """Format options of statistics; the defaults are those of Delta Spark."""
+    """Format options of statistics; the defaults are Delta Spark's."""
 
     content: Literal["none", "rows", "all"] = "all"
     """No statistics; only `numRecords`; also bounds and null counts."""
@@ -119,7 +119,7 @@ def compute_statistics(
         table: rows of the data file, including deleted rows; missing columns are null.
         schema: physical schema, without partition columns.
         deleted: row indexes that the deletion vector removes.
-        style: format options; those of Delta Spark if None.
+        style: format options; None for Delta Spark's.
     """
     style = style or StatisticsStyle()
     if style.content == "none":

@@ -74,7 +74,7 @@ MOST_STEPS = 9
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """What a writer offers."""
+    """Kinds of operations and features that a writer offers."""
 
     kinds: frozenset[str]
     features: frozenset[str]
@@ -256,7 +256,7 @@ class _Author:
         self.add(operation)
 
     def draw_commit(self) -> Operation:
-        """Draw options of a commit, which few have."""
+        """Draw options of a commit; most commits have none."""
         choices, found = self.choices, {}
         if choices.chance(1, 8):
             app = choices.pick(("app", "other app"))
@@ -277,7 +277,7 @@ class _Author:
             self.add({"kind": kind, **operation}, self.draw_commit() if KINDS[kind].changes == "rows" else None)
 
     def draw_forbidden(self) -> None:
-        """Draw an operation that the protocol forbids, if the table has a reason for one."""
+        """Draw an operation that the protocol forbids, if there is one for the table."""
         operation = self.choices.pick(_FORBIDDEN)(self)
         if operation is not None and operation["kind"] in self.offer.kinds:
             self.add(operation)

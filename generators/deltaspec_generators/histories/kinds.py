@@ -1,4 +1,4 @@
-"""The kinds of operations that histories have: what each changes, and how often drawn histories ask for it."""
+"""The kinds of operations of histories: the part of the table that each changes, and how often it is drawn."""
 
 from typing import Literal
 
@@ -24,7 +24,7 @@ class OperationKind(msgspec.Struct, frozen=True):
     """A kind of operation of `apply`, or a step of the kit."""
 
     changes: Literal["rows", "metadata", "nothing"]
-    """What it changes in the plain table."""
+    """Part of the plain table that it changes."""
     weight: int = 1
     """How often drawn histories choose it, relative to other kinds."""
     not_drawn: str = ""

@@ -1,4 +1,4 @@
-"""A table as a list of plain rows: what every operation must do, and which operations the protocol forbids.
+"""A table as a list of plain rows: the expected result of every operation, and the forbidden operations.
 
 Values are JSON values: dates are days and timestamps microseconds since the epoch, decimals are text. The column `id`
 is unique and never null, so that it identifies a row.
@@ -96,7 +96,7 @@ def render_type(kind: Any) -> str:
 
 
 REFUSAL_CATEGORIES = ("constraint", "unsupported")
-"""Accepted categories of a refusal of what the protocol forbids."""
+"""Accepted categories of the refusal of a forbidden operation."""
 
 
 class Forbidden(msgspec.Struct, frozen=True):
@@ -179,7 +179,7 @@ class PlainTable(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What an operation does."""
+    """Effect of an operation on the plain table."""
 
     table: PlainTable
     """The table after it."""
@@ -408,7 +408,7 @@ def _restore(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
 
 
 def describe_metadata(table: PlainTable) -> object:
-    """Return all of a table that its metadata contains."""
+    """Return the parts of a table that its metadata contains."""
     return table.columns, table.partition_by, dict(table.properties), dict(table.constraints)
 
 

@@ -1,4 +1,4 @@
-"""Histories for faults of writers that drawn ones rarely show."""
+"""Histories for faults of writers that drawn histories rarely show."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -315,7 +315,7 @@ _SHORT_LOG = {
 
 
 def _age(days: int, past_midnight_ms: int = 0) -> Step:
-    """Move the log back in time: the newest commit to the midnight (UTC) so many days ago, others as far."""
+    """Move the log back in time: the newest commit to the midnight (UTC) `days` days ago, others by the same time."""
     return Step({"kind": AGE_LOG, "days": days, "past_midnight_ms": past_midnight_ms})
 
 

@@ -1,4 +1,4 @@
-"""Add what readers must ignore: explicit nulls, unknown fields and actions, blank lines."""
+"""Add content that readers must ignore: explicit nulls, unknown fields and actions, blank lines."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ OPTIONAL_FIELDS = {
 
 
 def decorate_lines(choices: Choices, lines: list[Line], *, blank_lines: bool) -> None:
-    """Add what readers must ignore: nulls, unknown fields, unknown actions, a blank line at the end."""
+    """Add content that readers must ignore: nulls, unknown fields, unknown actions, a blank line at the end."""
     for index, line in enumerate(lines):
         if isinstance(line, dict) and choices.chance(1, 2):
             lines[index] = {kind: _decorate_body(choices, kind, body) for kind, body in line.items()}

@@ -1,4 +1,4 @@
-"""Draw how the log of a table is laid out: checkpoints, compactions, checksums, cleanup, and what readers ignore."""
+"""Draw how the log of a table is laid out: checkpoints, compactions, checksums, cleanup, ignored content."""
 
 from typing import Any
 

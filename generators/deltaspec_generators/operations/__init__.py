@@ -1,1 +1,1 @@
-"""Operations that change a table: what a commit does, when it may, and how often it is drawn."""
+"""Operations that change a table: the actions of a commit, the condition for it, and how often it is drawn."""

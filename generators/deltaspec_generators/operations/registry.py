@@ -46,8 +46,8 @@ def operation(
 ) -> Callable[[Apply], Apply]:
     """Register an operation.
 
-    `weight` repeats it in the list of tables with data, and `log_weight`, by default the same, in that of logs: more
-    often for operations that few tables allow.
+    `weight` repeats it in the list of tables with data, and `log_weight`, by default the same, in the list of logs.
+    Operations that few tables allow have higher weights.
     """
 
     def register(act: Apply) -> Apply:

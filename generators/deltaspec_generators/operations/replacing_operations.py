@@ -25,7 +25,7 @@ from deltaspec_generators.tables.file_writer import (
 
 @operation(is_after_first_commit, extra="rows", data_only=NEEDS_ROWS)
 def overwrite(builder: DataTableBuilder) -> None:
-    """Replace all files, or those of one partition, by a new file."""
+    """Replace all files, or all files of one partition, by a new file."""
     files = list(builder.live.values())
     if files and builder.choices.chance(1, 2):
         partition = builder.choices.pick(files).partition

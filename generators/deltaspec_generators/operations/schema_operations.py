@@ -39,7 +39,7 @@ def iter_structs(kind: DataType, path: Path = ()) -> Iterator[tuple[Path, Struct
 
 
 def _name_depth(path: Path) -> str:
-    """Return where a struct is: `column`, `struct`, `list` or `map`, by the outermost collection."""
+    """Return the location of a struct: `column`, `struct`, `list` or `map`, by the outermost collection."""
     if not path:
         return "column"
     return "list" if "element" in path else "map" if "value" in path else "struct"
@@ -55,7 +55,7 @@ def _draw_struct(builder: TableBuilder, structs: list[Path]) -> Path:
 
 
 def draw_field(builder: TableBuilder, siblings: tuple[Field, ...]) -> Field:
-    """Draw a new nullable field; its name may be that of a former column."""
+    """Draw a new nullable field; it may have the name of a former column."""
     kind: DataType = Primitive(builder.choices.pick(("string", "long")))
     name = f"new{builder.next_number()}"
     if "nested" in builder.options.extras:

@@ -99,7 +99,7 @@ def draw_schema(
         depth: maximum nesting depth of structs, arrays and maps.
         nesting: weight of nested types.
         partitioned: whether to draw partition columns.
-        max_columns: most columns besides `id`, void and partition columns.
+        max_columns: maximum number of columns besides `id`, void and partition columns.
         required: whether columns and fields that are not nullable may occur.
         collections: whether arrays and maps may occur.
         decimal_types: decimals that may occur.

@@ -1,6 +1,6 @@
 """Plain values of an older schema, and under physical names, as values of the current schema.
 
-A conversion is built from the schemas before any row is converted. What stays as it is in a value is shared with the
+A conversion is built from the schemas before any row is converted. Unchanged parts of a value are shared with the
 converted value, not copied.
 """
 

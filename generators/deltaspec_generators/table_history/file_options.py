@@ -1,4 +1,4 @@
-"""How a data file is written and described in the log; the defaults are those of Delta Spark."""
+"""How a data file is written and described in the log; the defaults are Delta Spark's."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

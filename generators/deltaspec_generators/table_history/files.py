@@ -97,7 +97,7 @@ class FileHistory(TableHistory):
     def encode_rows(
         self, rows: Sequence[Row], partition: Mapping[str, Any], options: FileOptions, extra: Mapping[str, pa.Array]
     ) -> tuple[pa.Table, bytes]:
-        """Return the table with the columns of the schema, and the bytes of the file, with further columns."""
+        """Return the table with the columns of the schema, and the bytes of the file with further columns."""
         encoding = options.encoding
         fields = build_parquet_fields(self.columns.data_schema, encoding)
         table = build_rows_table(rows, [each for each in fields if each.name not in options.left_out])

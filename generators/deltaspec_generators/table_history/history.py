@@ -101,13 +101,13 @@ class TableHistory:
         self.commits: list[list[Body]] = []
         """Actions of each version; of tables with data, without `commitInfo`."""
         self.live: dict[str, StoredFile] = {}
-        """Live files by path, with those of the current commit."""
+        """Live files by path, including files of the current commit."""
         self.live_before: dict[str, StoredFile] = {}
         """Live files before the current commit."""
         self.changes: list[tuple[str, Row]] = []
         """Change type and row, with logical columns, of every row in the change files of the current commit."""
         self.history: list[str] = []
-        """What happened so far, one line per operation."""
+        """Operations so far, one line each."""
         self.high_water_mark = -1
         self.numbers = 0
         self._columns: PhysicalColumns | None = None
@@ -215,7 +215,7 @@ class TableHistory:
         self.commits.append(self.actions)
 
     def describe_commit(self) -> None:
-        """Record what a reader must return for the version of the commit that was just finished, and start the next."""
+        """Record the expected answers for the version of the finished commit, and start the next commit."""
         self.versions.append(self._describe_version())
         self.actions, self.changes, self.live_before = [], [], dict(self.live)
 
@@ -240,7 +240,7 @@ class TableHistory:
         )
 
     def _list_changes(self) -> list[tuple[str, Row]]:
-        """List the changes of the current commit: those of its change files, or else of its adds and removes."""
+        """List the changes of the current commit: from its change files, or else from its adds and removes."""
         if any("cdc" in action for action in self.actions):
             return self.changes
         return list_implied_changes(self.actions, self.live_before, self.live, self.read_file)

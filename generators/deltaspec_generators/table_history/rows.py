@@ -51,7 +51,7 @@ class WrittenRows(WrittenHistory):
         """Delete rows by deletion vectors, or by rewriting their files.
 
         Args:
-            where: which rows to delete.
+            where: condition for the rows to delete.
             by: storage of the deletion vectors; None to rewrite files, which are removed if no row remains.
             change_files: whether to write change data files if the change data feed is enabled.
             vectors: how to write the vectors.
@@ -81,7 +81,7 @@ class WrittenRows(WrittenHistory):
         change_files: bool = True,
         **options: Any,
     ) -> None:
-        """Change rows; the arguments are those of `delete`. With row tracking the rows keep their ids."""
+        """Change rows; takes the arguments of `delete`. With row tracking the rows keep their ids."""
         with self.commit("update rows" + (f" by {by} vectors" if by else "")):
             found = self._find_rows(where)
             before = [(row, change(dict(row))) for rows in found.values() for _, row in rows]

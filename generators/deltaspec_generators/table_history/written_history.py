@@ -1,4 +1,4 @@
-"""Written tables: commits, state, and what a reader must return for each version."""
+"""Written tables: commits, state, and the expected answers for each version."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

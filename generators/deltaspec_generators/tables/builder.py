@@ -18,7 +18,7 @@ from deltaspec_generators.tables.table_specs import TableOptions, TableSpec
 
 
 class FileWriter(Protocol):
-    """How the files of a table come to be: written with their rows, or only described in the log."""
+    """Creates the files of a table: writes them with their rows, or only describes them in the log."""
 
     def draw_new_file(self) -> None:
         """Add a file of new rows in the current commit."""
@@ -59,7 +59,7 @@ class TableBuilder(FileHistory):
         )
         self.choices, self.options, self.spec = choices, options, spec
         self.reached: set[str] = set()
-        """What the table exercises, by names of `dimensions`."""
+        """Names of `dimensions` that the table exercises."""
         self.former_names: set[str] = set()
         """Logical names of columns that were dropped or renamed."""
         self.clustering: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class TableBuilder(FileHistory):
         return any(stored.live_count for stored in self.live.values())
 
     def record(self, *names: str) -> None:
-        """Record what the table exercises, by names of `dimensions`."""
+        """Record names of `dimensions` that the table exercises."""
         self.reached.update(names)
 
     @property

@@ -29,14 +29,14 @@ def draw_table(choices: Choices, options: TableOptions | None = None) -> Readabl
 
     Args:
         choices: source of choices.
-        options: which tables to draw; None draws them too, so that a corpus has tables of very different kinds.
+        options: options of drawn tables; None draws them too, so that a corpus has tables of very different kinds.
     """
     drawn = draw_generated_table(choices, options or draw_options(choices))
     return build_readable_table(drawn, tuple(choices.sequence))
 
 
 def draw_options(choices: Choices, features: Collection[str] = ALL_FEATURES) -> TableOptions:
-    """Draw which tables to draw. Each table leaves out many features and types, so that rare ones meet more often.
+    """Draw the options of a table. Each table leaves out many features and types, so that rare ones occur together.
 
     Args:
         choices: source of choices.

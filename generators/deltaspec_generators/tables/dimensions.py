@@ -1,7 +1,7 @@
-"""Names of what a table can exercise, and which of them a table does.
+"""Names of everything that a table can exercise, and the names that a table exercises.
 
-Most names are observed in the finished table, so a generator that stops drawing something cannot hide it. Only what the
-finished table does not show is recorded while it is drawn.
+Most names are observed in the finished table, so a generator that stops drawing something cannot hide it. Only names
+that the finished table does not show are recorded while it is drawn.
 """
 
 import json

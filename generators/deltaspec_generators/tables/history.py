@@ -46,7 +46,7 @@ class GeneratedTable(msgspec.Struct, frozen=True):
     history: list[str]
     """One line per operation."""
     reached: set[str]
-    """What the table exercises, by names of `dimensions`."""
+    """Names of `dimensions` that the table exercises."""
 
 
 def draw_generated_table(choices: Choices, options: TableOptions) -> GeneratedTable:

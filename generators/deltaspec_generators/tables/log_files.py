@@ -108,7 +108,7 @@ class LoggedFiles:
 
 
 def _fill_special_columns(builder: LogBuilder, rows: list[Row], count: int) -> None:
-    """Fill generated and identity columns of new rows, of which the last stands for all others of `count` rows."""
+    """Fill generated and identity columns of new rows; the last row stands for all others of `count` rows."""
     for each in builder.schema.fields:
         name = column_mapping.physical_name(each, builder.mapping)
         metadata = each.metadata

@@ -1,6 +1,6 @@
 """Draw the first version of a log without data: protocols of every form, also of older revisions.
 
-Tables with data have another share of everything (`table_specs`), because their draws follow from published seeds.
+Tables with data have different frequencies (`table_specs`), because their draws follow from published seeds.
 """
 
 from collections.abc import Collection

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 class ExpectedVersion(msgspec.Struct, frozen=True, dict=True):
-    """What a reader must return for one version."""
+    """Expected answers of a reader for one version."""
 
     version: int
     timestamp_ms: int
@@ -38,7 +38,7 @@ class ExpectedVersion(msgspec.Struct, frozen=True, dict=True):
     state: TableState
     """Raw protocol, metadata, live adds, transactions and domains."""
     has_change_files: bool = False
-    """Whether the changes are those of change data files; otherwise the adds and removes imply them."""
+    """Whether the changes come from change data files; otherwise the adds and removes imply them."""
 
     @cached_property
     def rows(self) -> pa.Table:
@@ -61,7 +61,7 @@ class ReadableTable(msgspec.Struct, frozen=True, dict=True, eq=False):
     versions: tuple[ExpectedVersion, ...]
     """Versions that can be read, oldest first."""
     history: tuple[str, ...]
-    """What happened to the table, one line per operation."""
+    """Operations on the table, one line each."""
     choices: tuple[int, ...] = ()
     """Choices that produced the table, for `RecordedChoices`."""
     observe: Callable[[], frozenset[str]] = frozenset
@@ -69,7 +69,7 @@ class ReadableTable(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     @cached_property
     def dimensions(self) -> frozenset[str]:
-        """What a drawn table exercises when this is first asked, by names of `dimensions`."""
+        """Names of `dimensions` that a drawn table exercises, computed on first use."""
         return self.observe()
 
     @cached_property

@@ -19,7 +19,7 @@ def shrink(
     Args:
         sequence: choices of a table that fails.
         still_fails: whether a table shows the same failure; it is called at most `attempts` times.
-        attempts: most tables to try.
+        attempts: maximum number of tables to try.
     """
     seen: set[tuple[int, ...]] = set()
 

@@ -46,10 +46,10 @@ NAMES = (*PRIMITIVES, "void")
 
 
 class TableOptions(msgspec.Struct, frozen=True):
-    """Which tables to draw."""
+    """Options of drawn tables: features, types, sizes and extras."""
 
     max_commits: int = 4
-    """Most commits after the first, which creates the table."""
+    """Maximum number of commits after the first, which creates the table."""
     features: Collection[str] = FEATURES
     """Table features that may be used, a subset of `ALL_FEATURES`."""
     required: Collection[str] = ()
@@ -69,9 +69,9 @@ class TableOptions(msgspec.Struct, frozen=True):
     partitioned: bool = True
     """Whether tables may be partitioned."""
     max_columns: int = 3
-    """Most columns besides `id`, void and partition columns."""
+    """Maximum number of columns besides `id`, void and partition columns."""
     max_rows: int = 5
-    """Most rows of a new file; some files repeat them."""
+    """Maximum number of rows of a new file; some files repeat them."""
     times: Sequence[str] = ("micros", "int96")
     """Physical types of timestamps, as in `ParquetEncoding`."""
     non_conforming: bool = False

@@ -13,8 +13,8 @@ _BINARIES = (b"a", b"\x01\x02", b"\x7f", "é".encode())
 def draw_partition_value(choices: Choices, kind: DataType) -> Any:
     """Draw a plain partition value, which may be null.
 
-    The empty string and empty binary are serialized like null. Binary values are UTF-8: others have no
-    text, and what characters above U+007F mean is not said (S67).
+    The empty string and empty binary are serialized like null. Binary values are UTF-8: others have no text, and the
+    protocol does not define characters above U+007F (S67).
     """
     value = draw_values(choices, kind, 1)[0]
     if kind == Primitive("binary") and value is not None:
@@ -23,11 +23,11 @@ def draw_partition_value(choices: Choices, kind: DataType) -> Any:
 
 
 TimestampTexts: TypeAlias = Literal["any", "zoned", "spaced"]
-"""All texts of a timestamp; only that in UTC, which the current revision recommends; only those of older revisions."""
+"""All texts of a timestamp; only the text in UTC, which the current revision recommends; only texts of older ones."""
 
 
 def draw_partition_text(choices: Choices, value: Any, kind: DataType, timestamps: TimestampTexts = "any") -> str | None:
-    """Draw one of the legal texts of a partition value; the first is that of `serialize_partition_value`."""
+    """Draw one of the legal texts of a partition value; the first is the result of `serialize_partition_value`."""
     text = partition_values.serialize_partition_value(value, kind)
     if text is None:
         return choices.pick((None, ""))

@@ -64,7 +64,7 @@ _EDGE_FLOATS: dict[str, tuple[float, ...]] = {
     "float": (-0.0, 0.0, _SINGLE_THIRD, math.nan, math.inf, -math.inf, _TINY, -_TINY, _SINGLE_HUGE, -_SINGLE_HUGE),
 }
 _LARGE = 40
-"""Most elements of a collection, which few collections have."""
+"""Maximum number of elements of a collection; few collections are that large."""
 
 
 def draw_values(
@@ -74,7 +74,7 @@ def draw_values(
 
     Args:
         choices: source of choices.
-        kind: any type except those of proposals.
+        kind: any type except types of proposals.
         count: number of values.
         nullable: whether values may be null; then none, some or all are.
         edges: whether to include values on which engines differ (NaN, type limits, unusual characters, old dates).

@@ -78,7 +78,7 @@ def append_commit(files: TableFiles, *actions: dict[str, Any]) -> None:
 
 
 def _with_metadata(**metadata: Any) -> list[dict[str, Any]]:
-    """Build a long column with this metadata; `__` stands for a dot."""
+    """Build a long column with this metadata; `__` is replaced by a dot."""
     named = {name.replace("__", "."): value for name, value in metadata.items()}
     return [{"name": "id", "type": "long", "nullable": True, "metadata": named}]
 

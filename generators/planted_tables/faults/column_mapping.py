@@ -161,7 +161,7 @@ def statistics_by_display_name(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("column-mapping.statistics-physical")
 def statistics_of_both_names(draw: st.DrawFn) -> TableFiles:
-    """The complete history is available, so the name cannot be that of a dropped column."""
+    """The complete history is available, so the name cannot belong to a dropped column."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     return _replace_statistics(files, {"nullCount": {"col-1": 1, "id": 1}})
 
@@ -185,7 +185,7 @@ def _replace_statistics(files: TableFiles, statistics: dict[str, Any]) -> TableF
 
 @planted_fault("column-mapping.physical-names-unique")
 def physical_name_of_another_parent(draw: st.DrawFn) -> TableFiles:
-    """The physical name of a column equals that of a field in a struct."""
+    """The physical name of a column equals the physical name of a field in a struct."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
     body = get_action(files, 0, "metaData")
     body["schemaString"] = body["schemaString"].replace("col-1", "col-3")

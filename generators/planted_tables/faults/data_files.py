@@ -33,7 +33,7 @@ def change_file_shorter_or_longer(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("add.file-exists", "files")
 def file_with_a_slash_too_many(_: st.DrawFn) -> TableFiles:
-    """The path is absolute, and the file lies in the table."""
+    """The path is absolute, and the file is in the table."""
     files = build_table_with_data()
     body = get_action(files, 2, "add")
     body["path"] = f"/{body['path']}"

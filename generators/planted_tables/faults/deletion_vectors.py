@@ -139,7 +139,7 @@ def bucket_key_with_its_highest_bit(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("deletion-vectors.offset-start", "files")
 def offset_of_the_bitmap(draw: st.DrawFn) -> TableFiles:
-    """The offset points to the bitmap after the size, or is that of the protocol's examples (E06)."""
+    """The offset points to the bitmap after the size, or equals the offset in the protocol's examples (E06)."""
     files = build_table_with_stored_vectors()
     get_action(files, 3, "add")["deletionVector"]["offset"] = draw_one(draw, 4, 5)
     del files.commits[3][3:]

@@ -1,4 +1,4 @@
-"""Planted faults of Iceberg compatibility V3, most of them made from those of V2."""
+"""Planted faults of Iceberg compatibility V3, most of them made from faults of V2."""
 
 from hypothesis import strategies as st
 
@@ -116,7 +116,7 @@ def parts_stored_without_their_ids_under_third_compatibility(draw: st.DrawFn) ->
 
 @planted_fault("iceberg-v3.row-tracking-ids", "footers")
 def row_tracking_columns_without_reserved_ids(draw: st.DrawFn) -> TableFiles:
-    """One column without a field id or with that of another, or both exchanged."""
+    """One column without a field id or with the id of another column, or both exchanged."""
     row_id, version = 2147483540, 2147483539
     ids = draw_one(draw, (None, version), (row_id, None), (1, version), (row_id, 20), (version, row_id))
     return build_table_with_row_tracking_columns(*ids)

@@ -1,1 +1,1 @@
-"""Permissions: valid tables that use what the protocol permits."""
+"""Permissions: valid tables that use something that the protocol permits."""

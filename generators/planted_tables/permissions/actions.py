@@ -40,7 +40,7 @@ _PARTITIONED: dict[str, Any] = {
 
 @permission("remove.of-its-file")
 def removed_with_another_spelling() -> TableFiles:
-    """The remove spells the same number otherwise, and a null value as empty text."""
+    """The remove spells the same number differently, and a null value as empty text."""
     fields = [("id", "long"), ("x", "double"), ("p", "string")]
     files = log_only.build_table(fields=fields, partition_columns=["x", "p"], partition={"x": "1.50", "p": None})
     get_action(files, 2, "remove")["partitionValues"] = {"x": "1.5", "p": ""}
@@ -324,7 +324,7 @@ def provenance_of_any_form() -> TableFiles:
 
 @permission("commit-info.free-form", revisions=("current",))
 def timestamp_of_the_commit_that_disables_in_commit_timestamps() -> TableFiles:
-    """The field is not a timestamp of the protocol any more, so that it may decrease."""
+    """The field is no longer a timestamp of the protocol, so it may decrease."""
     files = log_only.build_table_with_timestamps()
     metadata = {**get_action(files, 0, "metaData"), "configuration": {}}
     files.commits[3] = [{"commitInfo": {"inCommitTimestamp": 5}}, {"metaData": metadata}]

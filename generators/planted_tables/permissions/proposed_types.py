@@ -1,4 +1,4 @@
-"""Sound tables with types and features of proposals: the twins of `planted faults.proposed_types`."""
+"""Sound tables with types and features of proposals: the twins of `faults.proposed_types`."""
 
 from deltaspec_generators.table_files import TableFiles, get_action
 from planted_tables.bases.proposed_types import (

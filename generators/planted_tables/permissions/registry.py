@@ -1,7 +1,8 @@
-"""Valid tables that use what the protocol permits or defines: the opposite of planted faults.
+"""Valid tables that use something that the protocol permits or defines: the opposite of planted faults.
 
-`PERMISSIONS` maps a name to the requirement (of level `may` or `is`) and a function that builds the table. Validation
-finds nothing in the table in every revision in which the requirement holds, unless the permission names some of them.
+`PERMISSIONS` maps a name to the requirement (of strength `may` or `is`) and a function that builds the table.
+Validation finds nothing in the table in every revision in which the requirement holds, unless the permission names some
+of them.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Valid twins of tables that use what the protocol leaves open: the same place, in the form that it defines."""
+"""Valid twins of tables that use something that the protocol leaves open: the same place, in a defined form."""
 
 import json
 

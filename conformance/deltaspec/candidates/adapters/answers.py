@@ -1,4 +1,4 @@
-"""Exceptions of engines as categories of the candidate protocol, and other things that adapters share."""
+"""Exceptions of engines as categories of the candidate protocol, and helpers that adapters share."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -44,12 +44,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 _FRAME = re.compile(r"\s+(at |\.\.\. \d+ )|Driver stacktrace:")
-"""A line of a Java stack trace that says where and not what; Spark quotes traces in its messages."""
+"""A line of a Java stack trace with a location and no message; Spark quotes traces in its messages."""
 
 
 @contextmanager
 def translate_errors(errors: ErrorTable, phase: Phase) -> Iterator[None]:
-    """Raise exceptions of an engine as `EngineError`; those that no entry matches are internal."""
+    """Raise exceptions of an engine as `EngineError`; an exception that no entry matches is internal."""
     try:
         yield
     except (EngineError, KeyboardInterrupt, SystemExit):

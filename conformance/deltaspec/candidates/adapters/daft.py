@@ -52,7 +52,7 @@ class Engine:
             "language": "Rust",
             "at": ["version", "timestamp_ms"],
             "predicate": "exact",
-            # The features of delta-rs without deletion vectors, and those whose tables Daft reads.
+            # The features of delta-rs without deletion vectors, and further features whose tables Daft reads.
             "reader_features": [
                 "columnMapping",
                 "timestampNtz",

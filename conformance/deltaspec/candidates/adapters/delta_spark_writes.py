@@ -21,7 +21,7 @@ _SETTINGS = {
     "spark.sql.sources.partitionOverwriteMode": "static",
 }
 _MULTIPART_ROWS = 2
-"""Most actions of a part of a multi-part checkpoint."""
+"""Maximum number of actions in a part of a multi-part checkpoint."""
 
 
 class DeltaSparkWriter(SqlWriter):

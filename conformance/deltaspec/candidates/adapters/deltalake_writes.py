@@ -79,7 +79,7 @@ class DeltalakeWriter:
         table = DeltaTable(location)
         before = table.version()
         metrics = self.operations[kind](table, operation, options)
-        if kind == "optimize" and not metrics["numFilesAdded"]:  # the version may be that of another writer
+        if kind == "optimize" and not metrics["numFilesAdded"]:  # another writer may have committed the version
             return {"committed": False}
         committed = table.version() != before
         return {"committed": committed, "version": table.version() if committed else None}

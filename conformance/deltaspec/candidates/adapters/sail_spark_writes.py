@@ -13,7 +13,7 @@ _KINDS = ("append", "overwrite", "delete", "update", "merge", "set-properties", 
 
 
 class SailWriter(SqlWriter):
-    """Performs operations. No command of Sail tells which version it committed."""
+    """Performs operations. No command of Sail returns the version that it committed."""
 
     def __init__(self, session: SparkSession) -> None:
         super().__init__(session, lambda table: str(session.read.format("delta").load(table).schema.json()))

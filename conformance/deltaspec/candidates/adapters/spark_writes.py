@@ -1,4 +1,4 @@
-"""Operations of `apply` through SQL and data frames of Spark: what Delta Spark and Sail share."""
+"""Operations of `apply` through SQL and data frames of Spark, shared by Delta Spark and Sail."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,8 +1,8 @@
 """SQL of a scan in the dialect of an engine.
 
 A tree is `["and", t, t]`, `["or", t, t]`, `["not", t]`, `["is_null", x]`, `["is_not_null", x]` or `[op, x, x]` with an
-operator of `_OPERATORS`; x is `["col", part, ...]` or `["lit", type, text or null]`. Types are Delta's; texts are those
-of partition values, except that a binary value is written in hexadecimal.
+operator of `_OPERATORS`; x is `["col", part, ...]` or `["lit", type, text or null]`. Types are Delta's; texts are
+spelled as in partition values, except that a binary value is written in hexadecimal.
 Source: candidate protocol, version 1, "Operations".
 """
 

@@ -138,7 +138,7 @@ class CheckpointWriter:
     def write_checkpoint(self, snapshot: Snapshot, form: str) -> None:
         """Write a checkpoint of the form `v1`, `multipart`, `v2` or `v2-sidecars`, and the file that points to it.
 
-        Files that the version has already are kept.
+        Files that the version already has are kept.
         """
         v2 = form.startswith("v2")
         actions = self.list_actions(snapshot, v2=v2)

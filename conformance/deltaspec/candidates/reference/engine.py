@@ -1,4 +1,4 @@
-"""The reference engine: answers the candidate protocol with our own plain reader."""
+"""The reference engine: answers the candidate protocol with a plain reader."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,7 +74,7 @@ class Engine:
             "reader_features": list(READER_FEATURES),
             "max_reader_version": MAX_READER_VERSION,
             "kinds": list(self.writer().kinds),
-            "kinds_not_drawn": ["cleanup-log", "widen-column"],  # only written histories have what they need
+            "kinds_not_drawn": ["cleanup-log", "widen-column"],  # only written histories can test them
             "writer_features": list(WRITER_FEATURES),
         }
 

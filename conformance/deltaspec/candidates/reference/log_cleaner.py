@@ -15,8 +15,8 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY
 class LogCleaner:
     """Deletes files of a log. The public methods can be replaced, to build faulty writers.
 
-    It writes no checkpoint and deletes only those before the cutoff, so that it may clean up tables with protected
-    checkpoints.
+    It writes no checkpoint and deletes only checkpoints before the cutoff, so that it may clean up tables with
+    protected checkpoints.
     """
 
     def __init__(self, table: str, log: LogReader, state: TableState) -> None:
@@ -24,7 +24,7 @@ class LogCleaner:
         self.log, self.state, self.clock_ms = log, state, get_clock_ms()
 
     def clean_up(self) -> None:
-        """Delete what no version after the cutoff needs."""
+        """Delete the files that no version after the cutoff needs."""
         checkpoint = self.find_checkpoint(self.compute_cutoff())
         if checkpoint is None:
             return
@@ -47,7 +47,7 @@ class LogCleaner:
         return cleanup.find_cutoff_checkpoint(self.log.entries, commit)
 
     def read_times(self) -> dict[int, int]:
-        """Return the time of each commit: the in-commit timestamp if the table enables them, else that of the file."""
+        """Return the time of each commit: its in-commit timestamp if the table enables them, else its file time."""
         is_stated = is_property_true(self.state.metadata.configuration, ENABLE_IN_COMMIT_TIMESTAMPS)
         found = {}
         for name, entry in self.log.entries.items():

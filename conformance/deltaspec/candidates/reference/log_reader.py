@@ -52,7 +52,7 @@ class CorruptLog(ValueError):
 
 
 class TableState(msgspec.Struct, frozen=True):
-    """The state of a table at one version, with what is needed to read its files."""
+    """The state of a table at one version, with everything needed to read its files."""
 
     snapshot: Snapshot
     protocol: Protocol
@@ -158,7 +158,7 @@ class LogReader:
         return list(iter_file_action_batches(self.store, read, compared=False))
 
     def iter_states(self, start: int, end: int) -> Iterator[TableState]:
-        """Yield the states of a range of versions, after that of the version before it if that is readable."""
+        """Yield the states of a range of versions; first the state of the version before it, if it is readable."""
         first = max(start - 1, self.find_versions()[0])
         state = self.read_state(first)
         yield state
@@ -169,7 +169,7 @@ class LogReader:
             yield state
 
     def get_timestamp_ms(self, state: TableState) -> int:
-        """Return the timestamp of a version: the in-commit timestamp if enabled there, otherwise that of the file."""
+        """Return the timestamp of a version: the in-commit timestamp if enabled there, otherwise the file time."""
         stated = self._read_enabled_timestamp(state)
         return self.entries[commit_name(state.snapshot.version)].modified_ms if stated is None else stated
 
@@ -205,7 +205,7 @@ class LogReader:
 
 
 def build_state(snapshot: Snapshot) -> TableState:
-    """Return a snapshot with its schema. Raises `CorruptLog` if it lacks protocol or metadata."""
+    """Return a snapshot with its schema. Raises `CorruptLog` if it has no protocol or no metadata."""
     if snapshot.protocol is None or snapshot.metadata is None:
         raise CorruptLog("the log has no protocol or no metadata")
     supported = supports(snapshot.protocol, "columnMapping")

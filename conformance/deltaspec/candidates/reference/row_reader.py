@@ -73,7 +73,7 @@ class FileRows(msgspec.Struct, frozen=True):
     """Stable row ids; None if the file has no base row id."""
     row_commit_versions: list[int | None] | None
     extra: dict[str, list[Any]]
-    """Values of hidden columns that were asked for."""
+    """Values of the requested hidden columns."""
 
 
 class RowReader:

@@ -1,4 +1,4 @@
-"""Protocol, schema and properties that operations of the reference writer give a table."""
+"""Changes of protocol, schema and properties by operations of the reference writer."""
 
 import re
 import uuid
@@ -127,7 +127,7 @@ def build_protocol(features: Collection[str]) -> Protocol:
 
 
 def upgrade_protocol(protocol: Protocol, features: Collection[str]) -> Protocol:
-    """Return a protocol that also supports features; unchanged if it does."""
+    """Return a protocol that also supports features; unchanged if it already does."""
     supported = get_supported_features(protocol) | get_reader_features(protocol)
     return protocol if set(features) <= supported else build_protocol(supported | set(features))
 
@@ -194,7 +194,7 @@ def widen_field(field: Field, path: Sequence[str], wider: DataType) -> Field:
 
 
 def add_column(metadata: MetaData, schema: Struct, field: Field, *, mapped: bool) -> MetaData:
-    """Return metadata with a column more, at the end."""
+    """Return metadata with one more column at the end."""
     if mapped:
         number = int(metadata.configuration[MAX_COLUMN_ID]) + 1
         field = map_column(field, number)

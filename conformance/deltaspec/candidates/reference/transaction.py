@@ -80,7 +80,7 @@ class Transaction:
         return self.base.version + 1
 
     def use(self, protocol: Protocol, metadata: MetaData) -> None:
-        """Write with this protocol and metadata; they are committed if they differ from those of the table."""
+        """Write with this protocol and metadata; they are committed if they differ from the table's."""
         self.actions = [each for each in self.actions if not isinstance(each, Protocol | MetaData)]
         if self.before is None or protocol != self.before.protocol:
             self.actions.append(protocol)
@@ -161,7 +161,7 @@ class Transaction:
         return values
 
     def generate_columns(self, rows: pa.Table, given: Sequence[str]) -> pa.Table:
-        """Return rows with values of generated columns; those that are given must equal them."""
+        """Return rows with values of generated columns; given values must equal the generated ones."""
         for field in self.state.schema.fields:
             text = field.metadata.get(GENERATION_EXPRESSION)
             if text is None:
@@ -214,7 +214,7 @@ class Transaction:
         Args:
             rows: rows with all columns of the table.
             data_change: whether they are new or changed.
-            ids: their row ids if they have some already.
+            ids: their row ids, if they already have some.
             versions: their row commit versions, if the rows are not changed.
         """
         if not rows.num_rows:
@@ -247,7 +247,7 @@ class Transaction:
         )
 
     def remove_rows(self, add: Add, rows: FileRows, gone: Sequence[bool]) -> None:
-        """Remove rows of a live file: with a deletion vector if the table allows, or by writing the others again."""
+        """Remove rows of a live file: with a deletion vector if the table allows it, or by rewriting the other rows."""
         if not any(gone):
             return
         self.remove_file(add)

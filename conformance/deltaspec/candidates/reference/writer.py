@@ -211,7 +211,7 @@ class Writer:
                 self._rewrite(transaction, files)
 
     def list_compacted_files(self, transaction: Transaction) -> list[Any]:
-        """Return the files that a compaction may write again: not those of another clustering implementation."""
+        """Return the files that a compaction may rewrite: not the files of another clustering implementation."""
         return [(add, rows) for add, rows in transaction.read_files() if add.clustering_provider is None]
 
     def purge(self, transaction: Transaction, operation: Operation) -> None:
@@ -312,7 +312,7 @@ class Writer:
         transaction.use(state.protocol, replace_schema(state.metadata, Struct(tuple(fields))))
 
     def widen_column(self, transaction: Transaction, operation: Operation) -> None:
-        """Change the type of a column or of something below it; files keep the narrower type."""
+        """Change the type of a column or of a type below it; files keep the narrower type."""
         state, (name, *path) = transaction.state, operation["name"]
         if not transaction.is_enabled(TYPE_WIDENING):
             raise EngineError("unsupported", "type widening is not enabled", phase="commit")

@@ -30,7 +30,7 @@ CHANGE_DATA = "_change_data"
 _MOST_CHARACTERS = 32
 """Longer strings have no bounds."""
 CODECS = {"uncompressed": "none", "none": "none", "snappy": "snappy", "gzip": "gzip", "zstd": "zstd", "lz4_raw": "lz4"}
-"""PyArrow's name of each codec; what it calls `lz4` is `LZ4_RAW`."""
+"""PyArrow's name of each codec; its `lz4` is `LZ4_RAW`."""
 _BOUNDED = ("byte", "short", "integer", "long", "string", "date")
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -82,7 +82,7 @@ class FileWriter:
         return found
 
     def write_vector(self, rows: Iterable[int]) -> DeletionVectorDescriptor:
-        """Write a deletion vector into a file of its own."""
+        """Write a deletion vector into a separate file."""
         indexes = sorted(set(rows))
         name = uuid.uuid4()
         bitmap = deletion_vectors.encode_bitmap(indexes)
@@ -96,7 +96,7 @@ class FileWriter:
         return self.root / path_key(path, str(self.root))
 
     def compute_statistics(self, rows: pa.Table) -> str:
-        """Return the statistics of a new file, without those of fields of structs."""
+        """Return the statistics of a new file, except for fields of structs."""
         low, high, nulls = {}, {}, {}
         for field in self.state.schema.fields:
             if field.name in self.state.partition_columns or isinstance(field.type, Struct):

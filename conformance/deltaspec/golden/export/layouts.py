@@ -1,4 +1,4 @@
-"""Layouts of exported cases: which files of a case go where.
+"""Layouts of exported cases: the path of each file of a case.
 
 `dat`         Delta acceptance tests 0.0.3: <case>/{test_case_info.json, delta/, expected/{latest,v<N>}/}
 `acceptance`  acceptance workloads: <case>/{delta/, specs/<spec>.json, expected/<spec>/expected_data/*.parquet}
@@ -20,7 +20,7 @@ Layout: TypeAlias = Literal["dat", "acceptance"]
 
 @contextmanager
 def fill_new_directory(directory: Path) -> Iterator[Path]:
-    """Yield a temporary directory whose content becomes that of a new or empty directory when the block ends.
+    """Yield a temporary directory; when the block ends, move its content to a new or empty directory.
 
     Raises:
         InvalidUsage: it exists and is not empty, or cannot be written.
@@ -35,7 +35,7 @@ def write_layout(cases: Sequence[StoredCase], layout: Layout, directory: Path) -
     """Write cases into a new or empty directory.
 
     Returns:
-        The ids of the cases written, and the reasons for those that the layout cannot express, by id.
+        The ids of the written cases, and by id the reasons why the layout cannot express the others.
 
     Raises:
         InvalidUsage: the directory exists and is not empty, or cannot be written.

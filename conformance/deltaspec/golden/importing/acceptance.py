@@ -1,7 +1,7 @@
 """Cases of the acceptance workloads of delta-kernel-rs and DAT 0.0.4.
 
 <case>/delta/                            the table
-<case>/specs/<spec>.json                 what is asked; specs that write or describe files are listed as not asked
+<case>/specs/<spec>.json                 the questions; specs that write or describe files are listed as not asked
 <case>/expected/<spec>/expected_data/*.parquet     rows of a read
 """
 

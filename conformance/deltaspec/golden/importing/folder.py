@@ -1,4 +1,4 @@
-"""Read files of a directory that somebody else wrote: bounded sizes, nothing outside of it, one clear error."""
+"""Read files of an untrusted directory: bounded sizes, nothing outside of it, one clear error."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from deltaspec.report.text import escape_text
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 MAX_ROWS_BYTES = 256 * 1024 * 1024
-"""Parquet files with the expected rows of one question."""
+"""Maximum size of the Parquet files with the expected rows of one question."""
 MAX_ENTRIES = 1_000_000
 _Document = TypeVar("_Document")
 

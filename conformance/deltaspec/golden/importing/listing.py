@@ -1,4 +1,4 @@
-"""What an imported directory asks, as a list for people and machines."""
+"""Questions of an imported directory, as a list for people and machines."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What an imported case asks, independent of the format it came from."""
+"""Questions of an imported case, independent of its format."""
 
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -41,7 +41,7 @@ class ReadChanges(msgspec.Struct, frozen=True):
 
 
 class LoadSnapshot(msgspec.Struct, frozen=True):
-    """Load a version and compare its state with what is expected; what is not listed is not compared."""
+    """Load a version and compare its state with the expected state; parts that are not listed are not compared."""
 
     name: str
     version: int | None = None

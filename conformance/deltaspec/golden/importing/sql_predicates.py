@@ -12,7 +12,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class NotTranslatable(ValueError):
-    """The predicate uses something that the tree form does not have; the text completes "the predicate ..."."""
+    """The predicate cannot be expressed in the tree form; the text completes "the predicate ..."."""
 
 
 def build_predicate_tree(sql: str, schema: Struct) -> list[Any]:

@@ -184,7 +184,7 @@ def find_nested_id_faults(schema: Struct, mapping: str, revision: Revision) -> I
 def _explain_missing_ids(
     field: Field, missing: list[str], schema: Struct, mapping: str, key: str
 ) -> tuple[str, list[str]]:
-    """Return the requirement that explains best why parts of a field have no id, and the names to report."""
+    """Return the requirement that best explains why parts of a field have no id, and the names to report."""
     is_current = key == NESTED_IDS
     physical = column_mapping.physical_name(field, mapping)
     root = physical if is_current else field.name

@@ -1,7 +1,7 @@
 """Checks of commits with Iceberg compatibility V3, a proposal: its writers must refuse them.
 
-The protocol does not, so `validation.check_commit` does not either (S44). Whether a default is a literal is decided by
-the parser of SQL, which the model does not have. What files store is decided by `iceberg_files`.
+The protocol does not require that, so `validation.check_commit` does not refuse them (S44). Two requirements are not
+checked here: whether a default is a literal, which needs a SQL parser, and what files store (`iceberg_files`).
 
 Source: Iceberg Compatibility V3, Writer Requirements for IcebergCompatV3.
 """

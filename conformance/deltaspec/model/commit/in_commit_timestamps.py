@@ -159,8 +159,8 @@ def find_version_at(
     If timestamps were enabled on an existing table, the enablement time separates versions with timestamps from those
     with file times, regardless of the values of the file times. Source: as `get_commit_timestamp`.
 
-    A version exists only after the versions before it: if a file is older than that of an earlier version, it counts as
-    old as that one (S69).
+    A version exists only after the versions before it: if a file is older than the file of an earlier version, it
+    counts as equally old (S69).
     """
     since, began = read_enablement(latest)
     versions = sorted(log)

@@ -64,10 +64,10 @@ def check_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def check_used_features(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Table Features: require support of what the metadata begins to use, and of what the table uses and still used.
+    """Table Features: require support of every feature in use: for new uses, and for uses that were supported before.
 
-    A use that was illegal before is not refused again. E41 leaves open whether a feature may be dropped, and E43
-    whether column metadata and most properties may exist without their feature.
+    A use that was illegal before is not refused again. E41 leaves open whether a feature may be dropped, and E43 leaves
+    open whether column metadata and most properties may exist without their feature.
     """
     after, before = proposal.version_after, proposal.version_before
     if after.features is None:
@@ -108,7 +108,7 @@ def _iter_uses(table: TableVersion) -> Iterator[tuple[str, str]]:
 
 
 def _list_primitives(kind: DataType) -> list[str]:
-    """Return the primitive types in a type, without those of struct fields, which are columns themselves."""
+    """Return the primitive types in a type, except in struct fields, which are columns themselves."""
     match kind:
         case Primitive(name):
             return [name]
@@ -199,8 +199,8 @@ def check_mapped_columns(table: TableVersion) -> Iterator[Refused]:
 def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Column Mapping, Writer Requirements: forbid changes of immutable properties of mapped columns.
 
-    The columns are compared with those of all known versions since the mapping was enabled: when a restore brings back
-    an id or a physical name, it must belong to the same column. Newer versions take precedence.
+    The columns are compared with the columns of all known versions since the mapping was enabled: when a restore brings
+    back an id or a physical name, it must belong to the same column. Newer versions take precedence.
     """
     version = proposal.version_after
     if not proposal.actions_of_type(MetaData) or not _is_mapped(version):

@@ -45,7 +45,7 @@ def check_variant_columns(table: TableVersion) -> Iterator[Refused]:
 def _is_value(expression: str) -> bool:
     """Return whether a default is certainly not null: a literal or parsed JSON, optionally cast to variant.
 
-    Whether any other expression is null is for an engine to say.
+    Only an engine can evaluate other expressions.
     """
     tokens = [each if each.startswith("'") else each.lower() for each in _TOKENS.findall(expression)]
     match tokens:

@@ -138,7 +138,7 @@ def _differs(field: str, derived: object, replayed: object) -> Difference:
 
 
 def _timestamp_differences(snapshot: Snapshot, derived: VersionChecksum) -> list[Difference]:
-    """Compare the timestamp: it is present exactly if the table enables it, and equals that of the commit."""
+    """Compare the timestamp: it is present exactly if the table enables it, and equals the commit's timestamp."""
     field, ours, theirs = "inCommitTimestampOpt", derived.in_commit_timestamp_opt, _in_commit_timestamp(snapshot)
     if not _has_timestamps(snapshot):
         return [] if ours is None else [_differs(field, ours, None)]

@@ -84,8 +84,8 @@ def compare_keyed(
         derived: actions of the derived file.
         replayed: actions that replay leaves.
         types: partition columns.
-        inherited: actions of the checkpoint that replay started from; a value that the checkpoint may have instead of
-            that of the commits says nothing about the commits.
+        inherited: actions of the checkpoint that replay started from; a value that may come from the checkpoint says
+            nothing about the commits.
     """
     found = []
     for key in sorted(derived.keys() | replayed.keys(), key=repr):

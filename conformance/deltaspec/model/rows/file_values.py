@@ -1,7 +1,8 @@
 """Possible values of a column in a file, derived from the file's action.
 
 Partition values are exact. Statistics state whether there are nulls, and the bounds of the other values. Tight and wide
-bounds are used alike. So are null counts: zero and all rows mean the same in both cases, other counts are not used.
+bounds are used alike. Of null counts, only zero and the number of rows are used, because they mean the same in both
+cases.
 
 Each interpretation allows more values rather than fewer:
 

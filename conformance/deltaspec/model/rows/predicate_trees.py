@@ -1,8 +1,8 @@
 """Predicates in the tree form of the candidate protocol.
 
 A tree is `["and", t, t]`, `["or", t, t]`, `["not", t]`, `["is_null", x]`, `["is_not_null", x]`, or `[sign, x, x]` with
-a sign such as `<` or `<=>`. `x` is `["col", part, ...]` or `["lit", type, text]`. The text is as in partition values,
-of binary in hexadecimal digits, of strings verbatim, and null for null.
+a sign such as `<` or `<=>`. `x` is `["col", part, ...]` or `["lit", type, text]`. The text is spelled as in partition
+values, but binary in hexadecimal digits and strings verbatim. It is null for null.
 """
 
 from collections.abc import Sequence

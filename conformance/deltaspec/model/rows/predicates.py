@@ -7,8 +7,8 @@ if its predicate is true.
     evaluate(both, {"day": 18262, "who": {"name": "Ann"}})  # True
     evaluate(both, {"day": None, "who": {"name": "Ann"}})  # None
 
-Columns are paths of logical names. Values are those of `ordering.parse_lexeme`: int, float, `decimal.Decimal`, bool,
-str, bytes, dates as days and timestamps as microseconds since the epoch.
+Columns are paths of logical names. Values have the types that `ordering.parse_lexeme` returns: int, float,
+`decimal.Decimal`, bool, str, bytes, dates as days and timestamps as microseconds since the epoch.
 """
 
 import math

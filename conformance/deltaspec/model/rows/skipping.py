@@ -71,8 +71,7 @@ def can_skip(
         schema: Schema of the table.
         partition_columns: Logical names.
         mapping: Mode from `column_mapping.get_mapping_mode`; statistics and partition values then use physical names,
-            in
-            `id` mode too.
+            in `id` mode too.
         writer_zone: Zone of timestamp partition values without a zone; None means any zone.
         nan_orders: Possible orders of NaN; the file must be skippable under each of them.
 

@@ -58,7 +58,7 @@ class FeatureEntry(msgspec.Struct, frozen=True):
 
 
 def build_feature_table() -> list[FeatureEntry]:
-    """Return all feature names: those of the current revision first, then by status and name."""
+    """Return all feature names: the current revision's first, then the others by status and name."""
     names = set(FEATURES).union(*ENGINES.values())
     order = ("accepted", "proposed", "preview", "engine-only", "superseded", "earlier")
     entries = [_describe(name) for name in names]

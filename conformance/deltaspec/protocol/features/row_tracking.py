@@ -87,7 +87,7 @@ def read_preservation_statement(actions: Iterable[Action], revision: Revision = 
 
 
 def find_conflicting_column(name: str, schema: Struct, mapping: str | None) -> str | None:
-    """Return the table column whose logical or physical name equals that of a hidden column, or None.
+    """Return the table column whose logical or physical name equals the name of a hidden column, or None.
 
     Args:
         name: Name of the hidden column.

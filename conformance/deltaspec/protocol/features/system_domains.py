@@ -46,7 +46,7 @@ def find_domain_fault(action: DomainMetadata, revision: Revision = Revision.CURR
 
 
 def find_further_key(action: DomainMetadata) -> str | None:
-    """Return the first key in the configuration of `delta.rowTracking` next to the one that has the mark, or None.
+    """Return the first key in the configuration of `delta.rowTracking` other than the key of the mark, or None.
 
     `domainName` is not returned if it repeats the domain: Delta Spark always writes it (S55). Keys of a configuration
     with a lone surrogate are undecided.

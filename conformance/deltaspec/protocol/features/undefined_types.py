@@ -60,13 +60,13 @@ def may_define_types(supported: Collection[str] | None) -> bool:
 
 
 def iter_own_types(kind: DataType) -> list[DataType]:
-    """Return the leaf types of a field without those of struct fields below it, which are fields themselves."""
+    """Return the leaf types of a field, but not of the struct fields below it, which are themselves fields."""
     below = {id(leaf) for _, member in iter_fields(kind) for leaf in iter_leaf_types(member.type)}
     return [leaf for leaf in iter_leaf_types(kind) if id(leaf) not in below]
 
 
 def _expand(leaf: DataType, revision: Revision) -> list[DataType]:
-    """Return the types that must be defined for a leaf type to be.
+    """Return the types that must be defined for a leaf type to be defined.
 
     [Changed in current] Proposals define interval types and user-defined types without a table feature that gates
     them, because engines wrote them before. Findings about them are divergences.

@@ -138,8 +138,7 @@ def read_entry(data: bytes, size_in_bytes: int) -> bytes:
 
     Raises:
         DeletionVectorError: The checksum is wrong, or sizes disagree or exceed the data; kind `byte order` if the
-            numbers
-            are correct in little endian.
+            numbers are correct in little endian.
     """
     if len(data) < 4:
         raise DeletionVectorError(f"{len(data)} bytes remain in the file, expected at least 4 for a size", "entry")

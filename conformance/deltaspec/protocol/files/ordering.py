@@ -110,7 +110,7 @@ def _parsed(lexeme: str, kind: DataType) -> Any:
 
 
 def _exact(lexeme: str) -> Exact:
-    """Parse a number with any digits: a bound converted through a double may have more than its type."""
+    """Parse a number with any number of digits: a bound that went through a double may have too many for its type."""
     if not _NUMBER.fullmatch(lexeme):
         raise LexemeError(f"{lexeme[:80]!r} is not a number")
     return Exact(lexeme)

@@ -41,8 +41,8 @@ def parse_partition_value(text: str | None, kind: DataType) -> Any:
 
     Returns:
         int, float (rounded to 32 bits for type float), `decimal.Decimal`, bool, str or bytes. Dates are days and
-        timestamps
-        are microseconds since the epoch. Types for which the protocol defines no serialization return the text itself.
+        timestamps are microseconds since the epoch. Types for which the protocol defines no serialization return the
+        text itself.
 
     Raises:
         PartitionValueError: The text is not a value of the type.
@@ -235,8 +235,8 @@ def find_deviation(text: str | None, kind: DataType, earlier: Sequence[DataType]
 
 
 def is_in_utc(text: str) -> bool:
-    """Return whether a timestamp is spelled in ISO 8601, adjusted to UTC; only the newest revision defines this
-    spelling.
+    """Return whether a timestamp is in ISO 8601, adjusted to UTC, which only the newest revision
+    defines.
     """
     return _ISO_8601_UTC.fullmatch(text) is not None
 

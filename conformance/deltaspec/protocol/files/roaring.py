@@ -41,8 +41,7 @@ def decode(data: bytes, *, max_rows: int) -> list[int]:
 
     Raises:
         RoaringError: The data is truncated, has trailing bytes, keys or values out of order, a value of 2^63 or more,
-            or too
-            many values.
+            or too many values.
     """
     reader = _Reader(data)
     buckets = reader.number(8)

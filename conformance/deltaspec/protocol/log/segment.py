@@ -184,9 +184,8 @@ def find_cleanup_version(names: Iterable[str]) -> int | None:
     """Return the oldest version that a cleanup kept; None if the log starts with version 0.
 
     This is the first commit or a checkpoint directly before it; without commits, the first complete checkpoint. Commits
-    are
-    deleted up to a checkpoint, so the cutoff checkpoint was not before this version.
-    Source: Metadata Cleanup (r3, current).
+    are deleted up to a checkpoint, so the cutoff checkpoint was not before this version. Source: Metadata Cleanup (r3,
+    current).
     """
     names = list(names)
     commits = list_commits(names)

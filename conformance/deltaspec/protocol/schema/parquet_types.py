@@ -2,9 +2,8 @@
 
 There are three kinds of result. A *fault*: a reader of the table's type cannot read the stored values. A *warning*:
 readers can read them, but the node is not a mapping that the protocol lists. *Narrower*: the values have a type that
-can
-be widened to the table's type, so only readers of type widening expect them.
-Source: Delta Data Type to Parquet Type Mappings (current).
+can be widened to the table's type, so only readers of type widening expect them. Source: Delta Data Type to Parquet
+Type Mappings (current).
 """
 
 from collections.abc import Callable

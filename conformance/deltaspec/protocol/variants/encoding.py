@@ -261,7 +261,7 @@ _PRIMITIVES: dict[int, tuple[int | None, Callable[[bytes], Scalar]]] = {
     19: (8, _moment("timestamp_ntz", 1)),
     20: (16, lambda data: Scalar("uuid", data)),
 }
-"""Bytes after the header of each primitive type, and how to decode them; None: a four-byte length and that many."""
+"""Bytes after the header of each primitive type, and how to decode them; None if their length precedes them."""
 _TEXT = 16
 _PRECISIONS = {8: 9, 9: 18, 10: 38}
 """Digits of the decimal types."""

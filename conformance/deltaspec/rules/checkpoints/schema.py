@@ -106,8 +106,8 @@ def obsolete_null_counts_name() -> pl.Expr:
 def unknown_statistic_in_checkpoint() -> pl.Expr:
     """The struct stats_parsed has a member that neither the protocol nor a proposal defines.
 
-    The protocol does not say whether it may. If the name is a misspelling, such as `num_records` or `minVals`, readers
-    find no statistics in the checkpoint.
+    The protocol does not say whether other members are allowed. If the name is a misspelling, such as `num_records` or
+    `minVals`, readers find no statistics in the checkpoint.
     Fix: Write a new checkpoint with a corrected writer. It must use numRecords, minValues, maxValues and nullCount.
 
     Conforms::

@@ -258,8 +258,8 @@ def row_ids_missing_from_remove() -> pl.Expr:
 def remove_of_file_that_is_not_live() -> pl.Expr:
     """A commit removes a file that is not live.
 
-    Replay is the same without the remove. The writer has worked on an outdated version of the table, or spells the path
-    otherwise than its add: the file that it meant may still be live, and rows that the commit writes again are doubled.
+    Replay is the same without the remove. The writer has worked on an outdated version of the table, or does not spell
+    the path like its add: the file that it meant may still be live, and rows that the commit writes again are doubled.
     (Other rules report paths that are live with another deletion vector. Delta Spark removes files of deletion vectors
     when it drops their feature.)
     Fix: Compare the rows before and after the commit with time travel (`VERSION AS OF`). If rows are doubled or came

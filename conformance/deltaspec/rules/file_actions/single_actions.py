@@ -37,7 +37,7 @@ def unknown_partition_column_in_file() -> pl.Expr:
     """A file has a partition value for a column that is not a partition column.
 
     The protocol does not forbid it, and readers ignore the value. The file may have been written for another schema, so
-    its rows may lack that column.
+    its rows may not have that column.
     Fix: No repair is needed if the file has all columns of the table. Otherwise run `RESTORE TABLE t TO VERSION AS OF
     n` with the last version before the defect, then repeat later changes with a corrected writer.
 
@@ -73,7 +73,8 @@ def unreadable_partition_value() -> pl.Expr:
 def non_canonical_partition_value() -> pl.Expr:
     """A partition value is readable but not in the canonical format of the protocol.
 
-    (Numbers and booleans; dates, timestamps and binary values have their own rules.) Engines that compare partition values as strings skip the wrong files.
+    Engines that compare partition values as strings skip the wrong files. (This rule checks numbers and booleans.
+    Dates, timestamps and binary values have their own rules.)
     Fix: Rewrite the partition with a writer that uses the canonical format, for example with `replaceWhere` in Delta
     Spark. Read it without a filter on this column.
 
@@ -260,8 +261,8 @@ def null_counts_misspelled() -> pl.Expr:
 def unknown_statistics_key() -> pl.Expr:
     """The statistics of a file have a key that neither the protocol nor a proposal defines.
 
-    The protocol does not say whether they may. If the key is a misspelling, such as `num_records` or `minVals`, the file
-    has no statistics: readers open it for every query, and row counts from the log are not known.
+    The protocol does not say whether other keys are permitted. If the key is a misspelling, such as `num_records` or
+    `minVals`, the file has no statistics: readers open it for every query, and row counts from the log are not known.
     Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
     rows with a writer that uses numRecords, minValues, maxValues and nullCount.
 

@@ -105,8 +105,8 @@ def column_id_under_another_name() -> pl.Expr:
 def file_without_field_ids() -> pl.Expr:
     """A data file has no field ids although it was written while columns were mapped.
 
-    "Write the 32 bit integer column identifier as part of the `field_id` field": readers by id, in name mode also those
-    of Iceberg, refuse the file or return null for every column. (In name mode, another rule reports a file without
+    "Write the 32 bit integer column identifier as part of the `field_id` field": readers by id (in name mode, also
+    Iceberg readers) refuse the file or return null for every column. (In name mode, another rule reports a file without
     physical names.)
 
     Conforms::

@@ -100,7 +100,7 @@ def fresh_row_id_materialized() -> pl.Expr:
 
 @rule("RID036", requires="row-tracking.versions-stored", view=row_id_files)
 def fresh_row_commit_version_materialized() -> pl.Expr:
-    """A row has a materialized commit version that is not earlier than that of its file.
+    """A row has a materialized commit version that is not earlier than its file's commit version.
 
     Preserved commit versions are older than the file. For all other rows the column must be null.
     Fix: No repair is needed if the values are right. Fix the writer: it must store null for rows without a preserved

@@ -186,7 +186,7 @@ def materialized_column_not_named() -> pl.Expr:
     view=row_id_columns,
 )
 def materialized_column_name_taken() -> pl.Expr:
-    """A column has the name that the one of materialized row ids or row commit versions has, or had before.
+    """A column has the present or earlier name of the column for materialized row ids or row commit versions.
 
     Engines confuse ids and data: rows silently change their values or their ids.
     Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat

@@ -1,1 +1,1 @@
-"""Faulty readers, by what they get wrong."""
+"""Faulty readers, by kind of fault."""

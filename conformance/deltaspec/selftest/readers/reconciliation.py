@@ -101,7 +101,7 @@ def removed_paths_never_live_again(
 def paths_of_removes_not_decoded(
     original: Method, log: LogReader, snapshot: Snapshot, version: int, actions: Sequence[Action]
 ) -> Snapshot:
-    """Decodes the paths of adds and not those of removes, so that encoded paths stay live."""
+    """Decodes the paths of adds but not of removes, so that encoded paths stay live."""
     kept = [each for each in actions if not (isinstance(each, Remove) and "%" in each.path)]
     found: Snapshot = original(log, snapshot, version, kept)
     return found
@@ -211,7 +211,7 @@ def domains_after_file_actions_missed(
 def system_domains_only(
     original: Method, log: LogReader, snapshot: Snapshot, version: int, actions: Sequence[Action]
 ) -> Snapshot:
-    """Knows only domains of the protocol and drops those of users."""
+    """Knows only domains of the protocol and drops domains of users."""
     kept = [each for each in actions if not (isinstance(each, DomainMetadata) and each.domain[:6] != "delta.")]
     found: Snapshot = original(log, snapshot, version, kept)
     return found
@@ -219,7 +219,7 @@ def system_domains_only(
 
 @mutant(LogReader.read_in_commit_timestamp, "reconciliation.commit-info-of-its-version", suites=("snapshot",))
 def commit_info_of_version_before_used(original: Method, log: LogReader, snapshot: Snapshot) -> int | None:
-    """Takes the commitInfo of an earlier version for that of the version."""
+    """Uses the commitInfo of an earlier version."""
     before = snapshot.version - 1
     if commit_name(before) in log.entries:
         snapshot = replace(snapshot, version=before, commit_info=None)

@@ -60,7 +60,7 @@ def next_version_chosen(original: Method, log: LogReader, timestamp_ms: int) -> 
 
 @mutant(LogReader.find_version_at, ISOLATION, suites=("time-travel",))
 def version_of_exact_timestamp_excluded(original: Method, log: LogReader, timestamp_ms: int) -> int | None:
-    """Chooses the version before a timestamp that is exactly that of a commit."""
+    """Chooses the version before a timestamp that equals the timestamp of a commit."""
     found: int | None = original(log, timestamp_ms - 1)
     return found
 

@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 def change(actions: Sequence[Action], kind: type[T], edit: Callable[[T], Action]) -> list[Action]:
-    """Return actions with those of a kind changed."""
+    """Return actions; actions of one kind are changed."""
     return [edit(each) if isinstance(each, kind) else each for each in actions]
 
 
 def drop(actions: Sequence[Action], kind: type[Any]) -> list[Action]:
-    """Return actions without those of a kind."""
+    """Return actions except actions of one kind."""
     return [each for each in actions if not isinstance(each, kind)]
 
 
@@ -136,7 +136,7 @@ def transactions_counted_by_the_writer(transaction: Transaction, actions: list[A
 def transactions_committed_afterwards(
     original: Method, writer: Writer, table: str, operation: Operation, commit: Any
 ) -> Any:
-    """Writes the transaction in a commit after that of the data."""
+    """Writes the transaction in a commit after the commit of the data."""
     if not commit.get("txn"):
         return original(writer, table, operation, commit)
     original(writer, table, operation, {**commit, "txn": None})

@@ -166,7 +166,7 @@ def second_checkpoint_refused(
 
 @mutant(CheckpointWriter.write_hint, "last-checkpoint.version", suites=("write",))
 def next_version_in_hint(original: Method, writer: CheckpointWriter, hint: LastCheckpoint) -> None:
-    """Writes the version after that of the checkpoint into `_last_checkpoint`."""
+    """Writes the version after the checkpoint's version into `_last_checkpoint`."""
     original(writer, msgspec.structs.replace(hint, version=hint.version + 1))
 
 

@@ -40,7 +40,7 @@ def old_checkpoints_left(original: Method, cleaner: LogCleaner, checkpoint: int)
 def young_sidecars_deleted(
     original: Method, cleaner: LogCleaner, written: Mapping[str, int], named: set[str]
 ) -> set[str]:
-    """Deletes all sidecars to which no checkpoint refers, even those of a checkpoint that is being written."""
+    """Deletes all sidecars to which no checkpoint refers, even sidecars of a checkpoint that is being written."""
     return {name for name in written if name.rpartition("/")[2] not in named}
 
 

@@ -100,7 +100,7 @@ def last_row_lost_when_compacted(
 
 @mutant(Writer.restore, "reconciliation.file-under-several-vectors", suites=("write",), origin="dv-013")
 def vectors_not_restored(original: Method, writer: Writer, transaction: Transaction, operation: Operation) -> None:
-    """Compares only the paths of files with those of the restored version, not their deletion vectors."""
+    """Compares only the paths of files with the restored version, not their deletion vectors."""
     assert transaction.log is not None
     paths = {add.path for add in transaction.base.files.values()}
     target = {add.path for add in transaction.log.read_state(operation["version"]).snapshot.files.values()}

@@ -1,6 +1,6 @@
 """Check change data: each file by itself, and each commit against the rows that its files add and remove.
 
-VACUUM may have deleted a file. Then the checks that need it are skipped, and the report names the commit.
+If VACUUM deleted a file, the checks that need it are skipped, and the report names the commit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROW_RULE = "CDF007"
 
 
 def check_change_data(data: DataBucket) -> None:
-    """Check the change data of every validated commit, including commits that may need some and have none."""
+    """Check the change data of every validated commit, including commits without change data that may need it."""
     if not (data.findings.has_rules_for(change_files) or data.findings.has_rules_for(change_commits)):
         return
     changes = RowGroups(data.changes.rows, "version", pl.lit(True))

@@ -46,11 +46,11 @@ class Projection(msgspec.Struct, frozen=True):
     incomparable: tuple[str, ...] = ()
     """Why columns are not compared."""
     left_out: frozenset[str] = frozenset()
-    """Physical names of all partition columns, including those of other versions."""
+    """Physical names of the partition columns of all versions."""
 
     @property
     def compares(self) -> bool:
-        """Rows are compared and not only counted."""
+        """Whether rows are compared, not only counted."""
         return self.table is not None
 
     @classmethod
@@ -109,7 +109,7 @@ def _is_clear(text: str, kind: DataType) -> bool:
     try:
         parse_partition_value(text, kind)
     except PartitionValueError:
-        return False  # readers may make something of it
+        return False  # some readers may accept the text
     match kind:
         case Primitive("timestamp"):
             return has_zone(text)
@@ -130,7 +130,7 @@ class ChangeFacts(msgspec.Struct):
     """Number of rows of each change type."""
     unknown: dict[str, None] = msgspec.field(default_factory=dict)
     total: int = 0
-    """Sum of hashes of added rows minus those of removed rows, modulo 2^64."""
+    """Sum of the hashes of added rows minus the sum of the hashes of removed rows, modulo 2^64."""
     incomparable_reason: str | None = None
 
     @property

@@ -27,7 +27,7 @@ class RowGroups:
     """Rows of a frame grouped by an integer column, without a copy of the frame."""
 
     def __init__(self, rows: pl.DataFrame, number: str, chosen: pl.Expr) -> None:
-        """`number`: name of the integer column; `chosen`: the rows to group."""
+        """Group the rows where `chosen` is true by the integer column `number`."""
         self._rows = rows
         places = rows.select(number, chosen.alias("_chosen")).with_row_index("_place").filter("_chosen")
         places = places.drop_nulls(number).sort(number, maintain_order=True)
@@ -63,7 +63,7 @@ def split_written_and_ended(intervals: pl.DataFrame, versions: Iterable[int]) ->
 
 
 class Unchanged(msgspec.Struct, frozen=True):
-    """Of which file actions a commit states that they change no rows of the table: all have dataChange false."""
+    """The file actions (adds, removes) of which a commit states that they change no rows: all have dataChange false."""
 
     adds: bool
     removes: bool

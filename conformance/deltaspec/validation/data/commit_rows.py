@@ -1,4 +1,4 @@
-"""The files of one commit, and the rows that it adds minus those that it removes."""
+"""The files of one commit, and the net rows that it adds."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_commit_files(data: DataBucket, version: int, changes: list[DataFile]) -
 def read_commit_rows(
     data: DataBucket, commit: CommitFiles, view: View, of_adds: Projection, of_removes: Projection | None = None
 ) -> NetRows | None:
-    """Read the rows that a commit adds, minus those that it removes.
+    """Read the rows that a commit adds minus the rows that it removes.
 
     Args:
         data: the files.

@@ -1,4 +1,4 @@
-"""The data files of one bucket: which exist, and how to read them.
+"""The data files of one bucket: find out which exist, and read them.
 
 The directories of the table are listed once. What cannot be listed or read is recorded as unchecked. A missing file
 that a later commit removes is no finding.
@@ -186,7 +186,7 @@ class DataBucket:
         except FileGone:
             return False
         except StorageError:
-            return True  # not readable, so it is not known to be missing
+            return True  # an unreadable file may exist
         return True
 
     def get_missing_file_error(self, key: str) -> StorageError:
@@ -285,11 +285,11 @@ class DataBucket:
         self.findings.evaluate_rows(data_files, [self._add_removed_since(row, removed) for row in absent])
 
     def _confirm_sizes(self) -> None:
-        """Look again at files that are missing, or have another size than the log states."""
+        """Check again the files that are missing or whose size differs from the log."""
         if not self.second_look.is_enabled:
             return
         both = pl.concat([self.files.rows.select(_SIZES), self.changes.rows.select(_SIZES)])
-        # what an incomplete listing does not have is undecided anyway
+        # files that an incomplete listing does not have are undecided in any case
         is_missing = pl.col("actual_size").is_null() & (self.facts.listing_error is None)
         is_wrong = is_missing | (pl.col("actual_size") != pl.col("size"))
         wrong = both.filter(is_wrong).unique("path_key", maintain_order=True)
@@ -329,10 +329,10 @@ class DataBucket:
         return found
 
     def _confirm_size(self, file: _Look) -> int | StorageError | None:
-        """Look again at a file that is missing or has the wrong size. Return its size; None if it is missing.
+        """Check again a file that is missing or has the wrong size. Return its size; None if it is missing.
 
         Args:
-            file: its key, the size in the log, and that in the listing.
+            file: its key, the size in the log, and the size in the listing.
         """
         key, size, before = file
 

@@ -1,8 +1,8 @@
-"""The stages of files outside the log: which rows each of them needs together, and their order.
+"""The stages of files outside the log, in their order: each groups the rows that its checks need together.
 
-Most checks need one data file at a time and run bucket by bucket. Others need all files of one deletion-vector file,
-of one commit or of the complete table. Their rows are put into buckets again, by another key and without unused
-columns.
+Most checks need one data file at a time and run bucket by bucket. Others need all data files that share a
+deletion-vector file, all files of one commit, or all files of the table. Their rows are put into buckets again, by
+another key and without unused columns.
 """
 
 from __future__ import annotations

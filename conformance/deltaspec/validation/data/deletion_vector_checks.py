@@ -1,4 +1,4 @@
-"""Check the stored deletion vectors of live files: whether their files exist, and what they decode to."""
+"""Check the stored deletion vectors of live files: their files must exist and decode to valid vectors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FAULTS = {
 
 
 def check_deletion_vectors(data: DataBucket, written: pl.DataFrame) -> None:
-    """Evaluate the rules over every descriptor, and decode those of live files.
+    """Evaluate the rules over every descriptor, and decode the vectors of live files.
 
     Args:
         data: the data.
@@ -82,7 +82,7 @@ def _stored(data: DataBucket) -> Iterator[Row]:
         try:
             by_file[find_vector_key(descriptor, data.access.store.root)].append((file, descriptor))
         except DeletionVectorError:
-            continue  # names no file: a finding of level log
+            continue  # the descriptor names no file, which is a finding of level log
     done = 0
     for key in sorted(by_file):
         overlapping_entry = _overlaps([descriptor for _, descriptor in by_file[key]])
@@ -102,7 +102,7 @@ def _stored(data: DataBucket) -> Iterator[Row]:
 
 
 def _facts(data: DataBucket, key: str, file: DataFile, descriptor: DeletionVectorDescriptor) -> Row:
-    """Return the columns of a vector. What is wrong with it is confirmed by a second look."""
+    """Return the columns of a vector. A second look confirms a fault."""
     found = _read_vector(data.vectors, descriptor)
     if not isinstance(found, StorageError) and not _is_sound(found):
         found = data.second_look.confirm(
@@ -146,7 +146,7 @@ def _read_vector(vectors: DeletionVectorReader, descriptor: DeletionVectorDescri
 
 
 def _look_for_removed(data: DataBucket, gone: list[Row]) -> None:
-    """Set whether a later commit removes the files whose vector is missing."""
+    """Record whether a later commit removes the files whose vector is missing."""
     removed = data.later_commits.find_removed([fact["path_key"] for fact in gone])
     for fact in gone:
         fact["removed_since"] = removed[fact["path_key"]]

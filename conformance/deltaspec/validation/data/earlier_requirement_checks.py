@@ -54,7 +54,7 @@ _NULL_COLUMNS = frozenset({"below_container"})
 
 
 def may_have_earlier_requirements(facts: LogFacts) -> bool:
-    """Return whether files may have lived under requirements that the other checks do not validate them against."""
+    """Return whether earlier versions may have had requirements that the other checks do not cover."""
     history = facts.state.row_requirements
     return history.has_ended or (facts.options.history != "latest" and bool(history.subjects))
 
@@ -78,7 +78,7 @@ class _Group(msgspec.Struct, frozen=True):
 
 
 class _Result(msgspec.Struct, frozen=True):
-    """What the rows of a file give for a group."""
+    """Result of evaluating a group of requirements on the rows of a file."""
 
     rows: int
     checks: list[RowCheck]
@@ -124,7 +124,7 @@ class _Checker:
         subjects = self._history.subjects
         self._comparisons += len(subjects)
         if self._comparisons > MAX_COMPARISONS:
-            self._mark_all_undecided("requirements of rows change too often to evaluate those of all versions")
+            self._mark_all_undecided("requirements of rows change too often to evaluate them for all versions")
             return []
         for subject in subjects:
             found = self._history.find_first(subject, version, until)
@@ -197,7 +197,7 @@ class _Checker:
                 kind = next(each.type for each in fields if physical_name(each, table.mapping) == leaf.path[0])
                 column = FileColumn(leaf.path, kind, nullable=False, place=None, file_type=None)
                 checks.append(
-                    RowCheck("not null", column, leaf.valid_rows, None, None, "null, a column that is missing")
+                    RowCheck("not null", column, leaf.valid_rows, None, None, "null, because the column is missing")
                 )
         unread = [*content.unread, *(f"{name}: {reason}" for name, reason in content.corrupt.items())]
         return _Result(content.valid_rows, checks, unread, [])

@@ -48,8 +48,8 @@ _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
 """Number of file columns that are converted to rows, or cached, at once: a file may have any number of columns."""
 MAX_MISSING_OPENED = 100
-"""Number of files of a bucket that are opened although the listing does not have them, to report the exact reason. The
-ledger lists fewer."""
+"""Maximum number of unlisted files of a bucket that are opened to find the exact reason. The ledger lists fewer
+files."""
 _LOG_COLUMNS = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
 _PATH = pl.coalesce("path", "path_key")
 """The path as written in the log, by which every check names a file."""
@@ -103,7 +103,7 @@ class _Batch:
         self._positions: dict[int, int] = {}
 
     def add(self, row: _Row, facts: SchemaFacts | None) -> None:
-        """Add one file, and the comparison of its schema with that of the table."""
+        """Add one file, and the comparison of its schema with the schema of the table."""
         position = None
         if facts is not None:
             position = self._positions.setdefault(id(facts), len(self.facts))
@@ -182,9 +182,9 @@ class _FooterChecker:
         self.data.progress("footers", len(files), len(files))
 
     def _split_missing(self, files: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str], int]:
-        """Return the files to read; and those that were not found, as `DataBucket.explain_missing` does.
+        """Return the files to read, and the missing files as `DataBucket.explain_missing` returns them.
 
-        The column `_is_late` of the files to read is whether the limit of opened missing files is reached before it.
+        The column `_is_late` of the files to read states whether a file comes after the limit of opened missing files.
         """
         is_missing = pl.col("actual_size").is_null()
         marked = files.with_columns(
@@ -231,7 +231,7 @@ class _FooterChecker:
         """Add the columns `written_under_mapping` and `written_to_materialize`."""
         data, table = self.data, self.data.table
         if table is not None and table.mapping == "name" and table.names_in_files is None:
-            reason = "a version of the table is not known, so a name in a file may be that of a dropped column"
+            reason = "a version of the table is not known, so a name in a file may belong to a dropped column"
             data.findings.mark_rule_undecided("PQT039", reason)
         views = data.facts.state.rows
         modes = ((row["version"], row["column_mapping_mode"] is not None) for row in views["metadata"])
@@ -304,7 +304,7 @@ class _FooterChecker:
         Args:
             view: the view.
             rows: its rows.
-            read: the footers of which they are, and maybe others.
+            read: the footers that the rows come from, and maybe others.
             files: the same files, before they were read.
         """
 
@@ -358,7 +358,7 @@ class _FooterChecker:
     def _read_until_storage_is_slow(self, chunks: Iterator[list[_File]]) -> Iterator[Read]:
         """Yield footers until the wait for storage takes `SLOW_SECONDS` a file.
 
-        Threads are worth their cost only then: two of them take half as long again to read footers from memory.
+        Threads pay off only for slow storage: two threads need 50 % more time to read footers from memory.
         """
         for chunk in chunks:
             begin, begin_work = time.perf_counter(), time.thread_time()
@@ -384,7 +384,7 @@ class _FooterChecker:
         return found
 
     def _confirm(self, key: str, size: int | None, fault: NotParquet) -> Read:
-        """Look again at a file that is not Parquet."""
+        """Read again a file that is not Parquet."""
         return self.data.second_look.confirm(
             key, fault, lambda: self._look_again(key, size), is_sound=lambda read: isinstance(read, Footer)
         )

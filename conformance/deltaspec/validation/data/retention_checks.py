@@ -59,13 +59,13 @@ def check_removed_files(data: DataBucket) -> None:
             data.later_commits.refresh()
         if len(gone) and not data.later_commits.is_latest:
             for path in gone["path"]:
-                data.findings.mark_undecided((removed_files,), "does not exist, which a later version may allow", path)
+                data.findings.mark_undecided((removed_files,), "does not exist; a later version may allow that", path)
             part = part.filter(pl.col("exists").fill_null(True) & pl.col("vector_exists").fill_null(True))
         data.findings.evaluate(removed_files, part)
 
 
 def _confirm_missing(data: DataBucket, part: pl.DataFrame) -> pl.DataFrame:
-    """Look again at the files that are missing."""
+    """Check again the files that are missing."""
     missing = part.filter(~pl.col("exists"))["path"].unique(maintain_order=True).to_list()
     if not missing or not data.second_look.is_enabled:
         return part

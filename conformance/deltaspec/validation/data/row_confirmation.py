@@ -1,4 +1,4 @@
-"""Evaluate rules over what single data files contain. A file with findings is read again before they are reported.
+"""Evaluate rules over the content of single data files. A file with findings is read again before they are reported.
 
 Each file with findings is read once more, and a second time if it is then sound. After `MOST_REREAD_FILES` confirmed
 files of a bucket the first reads are trusted: where many files have findings, the storage does not cause them.
@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 
 class FileRows(msgspec.Struct, frozen=True):
-    """What one read of a data file gives for a view."""
+    """Rows of a view that one read of a data file gives."""
 
     data_file: DataFile
     rows: Rows
@@ -41,7 +41,7 @@ class _Judged(msgspec.Struct, frozen=True):
 
 
 class FileReader(msgspec.Struct, frozen=True):
-    """Reads one data file again, whose rows of a view have a finding."""
+    """A data file whose rows have a finding, and how to read it again."""
 
     path: str
     """As written in the log; names the file in the ledger."""
@@ -88,7 +88,7 @@ def evaluate_confirmed_rows(
         data: the files.
         view: the view.
         frame: its rows.
-        find_owners: returns for each row what identifies its file.
+        find_owners: returns for each row a value that identifies its file.
         open_file: returns how to read that file again.
 
     Returns:
@@ -118,7 +118,7 @@ def evaluate_confirmed_rows(
 
 
 def _confirm_file(data: DataBucket, view: View, first: pl.DataFrame, file: FileReader) -> pl.DataFrame | StorageError:
-    """Return the rows that hold of a file with findings, or an error if its content is undecided."""
+    """Return the confirmed rows of a file with findings, or an error if its content is undecided."""
 
     def judge(rows: pl.DataFrame) -> _Judged:
         return _Judged(rows, data.findings.find_violated_rules(view, rows))

@@ -141,7 +141,7 @@ class ConstraintRecorder:
             state: state of the table at the validated version.
             operations: operation that each commit states.
             findings: receives ledger entries.
-            evaluates_on_spark: Spark evaluates what this process cannot.
+            evaluates_on_spark: Spark evaluates the expressions that this process cannot.
             writer_time_zone: time zone of the writers; None if unknown.
             records_unsupported: record expressions that are not supported.
             requirements: expressions of an earlier version; None for all of the validated version.
@@ -199,7 +199,7 @@ class ConstraintRecorder:
 
     @cached_property
     def _adds_foreign_files(self) -> bool:
-        """The operation of a commit says that it adds files of another table, or files that belonged to none."""
+        """Return whether the operation of a commit adds files of another table, or files that belonged to no table."""
         return any(_FOREIGN_FILES.search(operation or "") for operation in self._operations.values())
 
     def _get_rule(self, condition: RowConstraint) -> str:

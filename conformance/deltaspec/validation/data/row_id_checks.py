@@ -1,4 +1,4 @@
-"""Check row tracking: the row ids that the log assigns to files, and those that files store."""
+"""Check row tracking: the row ids that the log assigns to files, and the row ids that files store."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class RowIds(msgspec.Struct):
     default_id_rows: int = 0
     """Number of rows whose materialized id is their fresh id."""
     earlier_versions: int = 0
-    """Number of rows whose materialized row commit version is before that of their file."""
+    """Number of rows whose materialized row commit version is before the row commit version of their file."""
     highest_preserved: int | None = None
     highest_commit_version: int | None = None
     versions: int = 0

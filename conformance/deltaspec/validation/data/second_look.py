@@ -1,4 +1,4 @@
-"""Look again at a data file before it is reported: a listing may be stale, and a file may be replaced while it is read.
+"""Check a data file again before it is reported: a listing may be stale, and a file may be replaced while it is read.
 
 - The second look agrees with the first: it is a finding.
 - The second and a third look find the file sound: it is not a finding. The report names the file.
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class SecondLook(msgspec.Struct):
-    """Confirms what the first look at a file found."""
+    """Checks files again, to confirm the result of the first look."""
 
     findings: Findings
     """Receives the files that were sound twice after all."""
@@ -58,7 +58,7 @@ class SecondLook(msgspec.Struct):
         describe: Callable[[T], str] = str,
         is_same: Callable[[T, T], bool] | None = None,
     ) -> T | StorageError:
-        """Return what holds of a file that does not look sound.
+        """Return the confirmed state of a file that does not look sound.
 
         Args:
             path: path of the file, for messages.

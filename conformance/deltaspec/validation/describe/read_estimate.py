@@ -5,7 +5,7 @@
 - Data files: a version checksum or `_last_checkpoint` gives their number. Without either, the size of the log gives a
   guess, and the report labels it as a guess.
 
-Nothing else is opened. Only `read_time` opens more, if the time is estimated as well.
+Nothing else is opened, except by `read_time` if the time is estimated too.
 """
 
 from bisect import bisect_left
@@ -145,8 +145,8 @@ def _estimate_log(plan: Plan, history: str) -> Iterator[Reads]:
 def _estimate_checksums(plan: Plan, history: str) -> Iterator[Reads]:
     """Yield the cost of version checksums.
 
-    If nothing else has file actions to compare, they are read in search of `allFiles` before the log, up to the first
-    that has it.
+    If no other file has file actions to compare, version checksums are read before the log until one with `allFiles` is
+    found.
     """
     once, again, again_at_least = [], [], []
     for part in (*plan.earlier_ranges, plan):
@@ -248,7 +248,7 @@ def _estimate_staged_commits(plan: Plan) -> Iterator[Reads]:
 
 
 class _Live(msgspec.Struct, frozen=True):
-    """What is known about the data files of the validated version."""
+    """Number and size of the data files of the validated version, as far as known."""
 
     files: Amount
     bytes: Amount

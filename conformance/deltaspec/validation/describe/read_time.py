@@ -23,10 +23,10 @@ from deltaspec.wire.storage.rate_limit import get_rate_limit
 _SMALL_READS = 3
 _LARGE_READ_BYTES = 8 << 20
 _MIN_LARGE_BYTES = 1 << 20
-"""Smallest file whose reading says how fast bytes arrive."""
+"""Smallest file whose read time shows the transfer rate."""
 _SAMPLE_LINES = 2000
 _CONCURRENT_READS = {"commits": MAX_CONCURRENT_READS, "footers": MAX_CONCURRENT_READS, "rows": 8}
-"""Concurrent requests to a remote storage by what is read; others are read one after another."""
+"""Concurrent requests to a remote storage by kind of read; other kinds are read one after another."""
 _BYTES_OF_A_FILE = {"footers": 12_000, "rows": 150_000}
 """Work for each file, in bytes of JSON that could be decoded instead."""
 _BYTES_OF_A_PAGE = 340_000

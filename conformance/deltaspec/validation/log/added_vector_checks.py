@@ -41,6 +41,6 @@ def _normalize(setting: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_operation(actions: list[tuple[int, WireStruct]]) -> str | None:
-    """Return the operation that a commit states; None if it states none or not as a string."""
+    """Return the operation that a commit states; None if it states none, or not as a string."""
     stated = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
     return next((each for each in stated if isinstance(each, str)), None)

@@ -1,4 +1,4 @@
-"""Check a checkpoint by itself: its summary, its contents and its columns."""
+"""Check a checkpoint without replay: its summary, its contents and its columns."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ def check_checkpoint(
         read: the checkpoint.
         adds_with_stats: for each file of the checkpoint, the number of its adds that have statistics in replay; None
             if it was not compared with replay.
-        is_base: the validated history begins with it, so its protocol is checked as those of commits are.
+        is_base: the validated history begins with it, so its protocol is checked like the protocol of a commit.
         configuration: rows of the view `configuration`, up to the validated version.
     """
     findings.evaluate_rows(checkpoints, [build_checkpoint_row(read)])

@@ -32,7 +32,7 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError,
 
 HINT = "_last_checkpoint"
 LISTINGS = 5
-"""Most listings of a log that keeps having gaps."""
+"""Maximum number of listings of a log whose listings have gaps."""
 
 
 def load_pinned_listing(store: Store) -> list[Entry]:
@@ -64,9 +64,10 @@ def _list_up_to(version: int, listed: list[Entry]) -> set[str]:
 
 
 def find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
-    """Return what a listing misses although it has what is written later: kind of file, first and last version.
+    """Return the gaps of a listing that has later files: kind of file, first and last missing version.
 
-    What a clean-up deletes last counts as well: during the clean-up it is listed without what was deleted first.
+    Files that a cleanup deletes last also show a gap: during the cleanup they are listed without the files that it
+    deleted first.
     """
     names = [entry.name for entry in listed]
     complete = [each.version for each in find_complete_checkpoints(names)]
@@ -91,7 +92,7 @@ def find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
     known = sorted({*commits, *(complete[-1:] or [-1])})
     gaps = {("commit", before + 1, after - 1) for before, after in pairwise(known) if after - before > 1}
     gaps |= {("commit", newest + 1, latest)} if latest > newest else set()
-    if newest < 0:  # a clean-up may have removed every commit that was about to be listed
+    if newest < 0:  # a cleanup may have removed every commit that was about to be listed
         gaps.add(("commit", 0, max(latest, 0)))
     if 0 not in commits and (unreachable := find_unreachable_commits(names)):
         gaps.add(("base of commits", unreachable[0], unreachable[-1]))
@@ -200,7 +201,7 @@ class LaterCommits:
 
 
 def is_hint_unchanged(store: Store, plan: Plan) -> bool:
-    """Return whether `_last_checkpoint` has its listed size and time, and the checkpoints are those of the plan.
+    """Return whether `_last_checkpoint` has its listed size and time, and the checkpoints are still as planned.
 
     Writers overwrite the file, and may have done so after the checkpoints were listed.
     """

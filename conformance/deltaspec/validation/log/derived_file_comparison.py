@@ -1,7 +1,7 @@
 """Compare the file actions of derived files with replay, one bucket at a time.
 
-The file actions of a derived file are in the same buckets as those of the validated history. What concerns the complete
-derived file is checked by `deltaspec.validation.log.derived_files` after all buckets.
+The file actions of a derived file are in the same buckets as the file actions of the validated history. After all
+buckets, `deltaspec.validation.log.derived_files` checks each derived file as a unit.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _INTERVAL_COLUMNS = ("kind", "version", "until")
 
 
 def evaluate_differences(findings: Findings, differences: list[Row]) -> None:
-    """Evaluate the rules over differences, and record the files with differences that nothing can decide.
+    """Evaluate the rules over differences, and record the files with differences that no file of the log can decide.
 
-    An action that only the derived file has may be one that the base left out, because it had expired. Of two
-    checkpoints of one version, either may be younger.
+    An action that only the derived file has may be missing from the base because it had expired. If two checkpoints
+    have the same version, either may be the younger one.
     """
     findings.evaluate_rows(replay_differences, differences)
     for each in differences:
@@ -62,9 +62,9 @@ def compare_derived_file(
         facts: of the log.
         findings: receives the differences.
         intervals: adds and removes of the bucket, from `build_intervals`.
-        commit_intervals: returns the same of all commits that were read, without the base.
+        commit_intervals: returns the intervals of all commits that were read, without the base.
         rows: file actions of the derived file in the bucket.
-        aggregates: receives what has to be added up over all buckets.
+        aggregates: receives the totals over all buckets.
     """
     match derived:
         case CheckpointFileActions():

@@ -1,4 +1,4 @@
-"""Derived files after reading, and their file actions: what each stage compares with replay.
+"""Derived files after reading, and their file actions, which each stage compares with replay.
 
 All are plain values, which executors receive and a resume state contains.
 """
@@ -44,12 +44,12 @@ class CompactionFileActions(msgspec.Struct, frozen=True):
     start: int
     """First version that the compaction covers."""
     is_comparable: bool
-    """Every action could be decoded, and so could those of the commits that it covers."""
+    """Whether every action of the compaction and of the commits that it covers could be decoded."""
     types: PartitionTypes
 
 
 class ChecksumFileActions(msgspec.Struct, frozen=True):
-    """What a version checksum states about the live files of its version."""
+    """Statements of a version checksum about the live files of its version."""
 
     tag: str
     """Tag of the rows of its `allFiles`."""
@@ -75,7 +75,7 @@ class DerivedFiles(msgspec.Struct, frozen=True):
     """Each with its fault and the pointer to it, of `read_checksum`, and the pointer to a repeated key."""
 
     def list_file_actions(self) -> tuple[DerivedFileActions, ...]:
-        """Return what the buckets compare. All file actions must have been read."""
+        """Return the file actions that the buckets compare. All file actions must have been read."""
         return (
             *(replace(files, is_complete=read.is_complete) for files, read in self.checkpoints),
             *(files for files, _ in self.compactions),

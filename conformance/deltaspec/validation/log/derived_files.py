@@ -189,7 +189,7 @@ def needs_file_fields(plan: Plan, history: str) -> bool:
 
 
 def build_read_context(store: Store, plan: Plan, options: Options) -> ReadContext:
-    """Combine what a log is read with. Replay keeps the fields of file actions if a file of the plan has some."""
+    """Build the context for reading a log. Replay keeps the fields of file actions if the plan compares some."""
     compares_files = needs_file_fields(plan, options.history) or any(
         _lists_files(store, f"{LOG_DIRECTORY}/{checksum_name(version)}") for version in plan.checksums
     )
@@ -218,7 +218,7 @@ def _get_state(facts: LogFacts, version: int) -> tuple[TableActions, FileContext
 def _compute_retention_cutoffs(facts: LogFacts, state: TableActions) -> tuple[int | None, int | None]:
     """Compute from when on tombstones and transactions had not expired, with the retention of a state.
 
-    What has not expired at the clock of the run had not expired either when the checkpoint was written.
+    Actions that have not expired at the clock of the run had not expired when the checkpoint was written.
     """
     clock_ms = facts.options.clock_ms
     if clock_ms is None or state.metadata is None:
@@ -273,7 +273,7 @@ def _check_checkpoint(
 def _drop_consequences(
     findings: Findings, derived_file: DerivedFile, differences: list[Row], aggregates: Aggregates
 ) -> list[Row]:
-    """Return the differences without those of actions that are wrong in the base, so replay may be wrong as well."""
+    """Return the differences except for actions that are wrong in the base, because replay of them may be wrong too."""
     known = [row for row in differences if (row["kind"], row["path"]) not in aggregates.wrong_base_actions]
     if len(known) < len(differences):
         findings.mark_undecided((replay_differences,), _WRONG_BASE_REASON, derived_file.file)
@@ -297,7 +297,7 @@ def _check_compaction(facts: LogFacts, findings: Findings, files: CompactionFile
 
 
 def _replace_repeated(differences: list[Row], repeated: list[Row]) -> list[Row]:
-    """Return the differences with those of repeated actions replaced: which of the actions counts is not defined."""
+    """Replace the differences of repeated actions: the protocol does not define which of the actions counts."""
     keys = {(row["kind"], row["path"]) for row in repeated}
     return repeated + [row for row in differences if (row["kind"], row["path"]) not in keys]
 

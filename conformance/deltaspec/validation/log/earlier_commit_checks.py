@@ -1,6 +1,6 @@
 """Compare the commits up to the base with the base: it contains the last action of every logical file and key.
 
-Their start state is unknown, so they are not replayed. What they do not mention is not compared.
+Their start state is unknown, so they are not replayed, and only files and keys that they mention are compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOGICAL_FILE = ("path_key", "_vector")
 def check_earlier_files(
     facts: LogFacts, findings: Findings, earlier: pl.DataFrame, cdcs: pl.DataFrame, chain: pl.DataFrame
 ) -> pl.Series:
-    """Check the file actions of the earlier commits in a bucket, and compare them with those of the base.
+    """Check the file actions of the earlier commits in a bucket, and compare them with the file actions of the base.
 
     Replay from a wrong base is wrong for the same files.
 
@@ -91,7 +91,7 @@ def _select_same_files(rows: pl.DataFrame, last: pl.DataFrame, revision: Revisio
 
 
 def check_earlier_table_actions(facts: LogFacts, findings: Findings, read: ParsedCheckpoint) -> set[TableActionKey]:
-    """Compare the table actions of the earlier commits with those of the base, which has been read.
+    """Compare the table actions of the earlier commits with the table actions of the base, which has been read.
 
     Return the actions that are wrong in the base.
     """

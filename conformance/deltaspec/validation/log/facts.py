@@ -1,4 +1,4 @@
-"""What a run knows about the log of a table, as immutable values that executors receive.
+"""Facts about the log of a table, as immutable values that executors receive.
 
 `ReadContext` is known before the log is read, `LogFacts` afterwards. Both are small compared with the table: file
 actions are rows in the buckets. `LogFactsBuilder` collects the facts meanwhile.
@@ -26,7 +26,7 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 
 
 class ReadContext(msgspec.Struct, frozen=True):
-    """What the log is read with."""
+    """Inputs of reading the log: the table, the plan and the options."""
 
     store: Store
     plan: Plan
@@ -36,7 +36,7 @@ class ReadContext(msgspec.Struct, frozen=True):
 
 
 class LogFacts(ReadContext, frozen=True):
-    """What the validated history says, without its file actions."""
+    """Facts of the validated history, without its file actions."""
 
     state: TableState
     """State of the table at the validated version, with the rows of the views of earlier versions."""
@@ -73,7 +73,7 @@ class LogFacts(ReadContext, frozen=True):
     commit_sha256: str | None
     """SHA-256 of the commit file of the validated version; None if it is not known."""
     commit_digests: dict[int, str]
-    """First half of the SHA-256 of each commit that was read, by version, except of those read as a stream."""
+    """First half of the SHA-256 of each commit, by version; commits that were read as a stream have none."""
     derived_files: tuple[DerivedFileActions, ...] = ()
     since: EarlierReport | None = None
     """Only files after the version of this report are checked; None if all are."""
@@ -114,7 +114,7 @@ class LogFactsBuilder:
         self.commit_digests: dict[int, str] = {}
 
     def share_schema(self) -> TableSchema | None:
-        """Return the current schema: the same object as for an earlier version, if nothing of it changed since."""
+        """Return the current schema: the same object as for an earlier version if it has not changed."""
         schema, last = self.state.table_schema, self._schema
         if schema is None or last is None or schema.schema is not last.schema or schema != last:
             self._schema = schema

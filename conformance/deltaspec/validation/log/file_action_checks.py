@@ -1,4 +1,4 @@
-"""Check single file actions and lines, and reduce file actions to what later stages need."""
+"""Check single file actions and lines, and reduce file actions to the columns that later stages need."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class StateActions(msgspec.Struct, frozen=True):
 
 
 class FileActionFacts(msgspec.Struct, frozen=True):
-    """What file actions say without the rest of the log."""
+    """Facts of file actions that do not depend on the rest of the log."""
 
     merged: MergedCopies
     """Without its table."""
@@ -85,13 +85,13 @@ class FileActionFacts(msgspec.Struct, frozen=True):
 
 
 def check_file_actions(reading: ReadContext, findings: Findings, actions: StateActions, put: PutRows) -> None:
-    """Check file actions, and put what replay needs of adds and removes. See `check_file_action_facts`."""
+    """Check file actions, and put the replay columns of adds and removes. See `check_file_action_facts`."""
     if actions.table.num_rows:
         check_file_action_facts(reading, findings, actions, build_file_action_facts(reading, actions), put)
 
 
 def build_file_action_facts(reading: ReadContext, actions: StateActions) -> FileActionFacts:
-    """Build what `check_file_action_facts` needs. This takes most of the time; any thread can do it."""
+    """Build the facts for `check_file_action_facts`. This takes most of the time, and can run in any thread."""
     table = actions.table
     merged = (
         MergedCopies(table) if actions.typed is None else merge_typed_columns(table, actions.typed, actions.context)
@@ -107,19 +107,19 @@ def build_file_action_facts(reading: ReadContext, actions: StateActions) -> File
     if actions.context.proposals is not None:
         file, version = actions.provenance.file, actions.provenance.version
         proposed = build_proposed_file_rows(merged.table, file, version, actions.context.proposals)
-    merged.table = table.schema.empty_table()  # the facts have what is needed of its rows
+    merged.table = table.schema.empty_table()  # the facts contain everything that is needed from its rows
     return FileActionFacts(merged, facts, proposed)
 
 
 def check_file_action_facts(
     reading: ReadContext, findings: Findings, actions: StateActions, built: FileActionFacts, put: PutRows
 ) -> None:
-    """Check file actions that belong to one state of the table, and put what replay needs of adds and removes.
+    """Check file actions of one table state, and put the replay columns of adds and removes.
 
     Args:
         reading: what the log is read with.
         findings: receives what is found.
-        actions: what the facts are of; its rows are not read.
+        actions: source of the facts; its rows are not read.
         built: of `build_file_action_facts`.
         put: receives adds and removes with `REPLAY_COLUMNS`, above level `log` with `DATA_REPLAY_COLUMNS`; and cdc
             actions, adds without statistics and deletion-vector descriptors, each with their tag.

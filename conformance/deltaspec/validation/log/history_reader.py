@@ -45,7 +45,7 @@ _Lines = list[tuple[int, WireStruct]]
 
 
 class _EarlierCommits(msgspec.Struct):
-    """What the commits up to the base leave for the commits after it."""
+    """Results of reading the commits up to the base, for the commits after it."""
 
     previous: PreviousCommit
     """The last of them."""
@@ -98,8 +98,8 @@ def _read_base(source: LogSource, history: LogFactsBuilder, base: Checkpoint) ->
 def _read_earlier_commits(source: LogSource, history: LogFactsBuilder, base_lines: _Lines) -> _EarlierCommits:
     """Read the commits up to the base, which are not replayed, and check their table actions.
 
-    The state after the last one is that of the base. Going back, it stays the same until a commit changes it;
-    before, it is not known.
+    The state after the last one is the state of the base. Going back, it stays the same until a commit changes it.
+    Before that commit, it is not known.
     """
     context, plan = history.context, history.context.plan
     unknown = _create_unknown_state(history)
@@ -120,7 +120,7 @@ def _read_earlier_commits(source: LogSource, history: LogFactsBuilder, base_line
         history.remember_digest(version, log)
         file_context = state.file_context(context.store.root)
         commit.check_file_actions(file_context, EARLIER_ROWS)
-        if version in plan.compared_versions:  # of the version of the base, all is known
+        if version in plan.compared_versions:  # the state at the version of the base is known
             known = TableActions(state.protocol, state.metadata), file_context
             history.compared_states.setdefault(version, known)
         if log.undecoded_kinds or any(isinstance(action, STATE_ACTIONS) for _, action in log.actions):
@@ -144,14 +144,14 @@ def _check_earlier_commits(
             continue
         (log, state), file = read[version], commit_file(version)
         row = build_commit_row(version, file, log, found.previous, state)
-        row |= dict.fromkeys(state.columns.changes)  # those of the base compared with nothing
+        row |= dict.fromkeys(state.columns.changes)  # the version before the base is not known
         found.previous.follow(row)
         found.rows.append(row)
         history.commit_facts[version] = CommitFacts.from_row(row)
         history.earlier_table_actions += [
             (version, action) for _, action in log.actions if not isinstance(action, CommitInfo)
         ]
-        if base is None or version < base.version:  # the base has the others
+        if base is None or version < base.version:  # the base has the other findings
             own_actions.apply(version, file, log.actions)
     if base is not None and own_actions.known_version == base.version - 1:
         # the base follows the earlier commits: a fault that they had is not new in it

@@ -20,7 +20,7 @@ from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
 
 _MAX_BYTES = 64 << 20
-"""Longest commit that is read for its time."""
+"""Size in bytes of the largest commit that is read for its time."""
 
 
 def check_log_start(facts: LogFacts, findings: Findings) -> None:

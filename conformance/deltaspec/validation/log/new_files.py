@@ -1,4 +1,4 @@
-"""Which files a run with `--since` must check, decided once, when the log has been read."""
+"""Decide which files a run with `--since` must check, once, when the log has been read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deltaspec.wire.storage.ratified_store import RatifiedStore
 
 
 def plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan, Options]:
-    """Plan a run, and compare the history of the table with that of an earlier report, if the options have one.
+    """Plan a run. If the options name an earlier report, compare its history with the history of the table.
 
     Args:
         store: the table, after its catalog was asked.
@@ -74,7 +74,7 @@ def _plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan
 
 
 def find_reason_for_all_files(earlier: EarlierReport, facts: LogFacts) -> str | None:
-    """Return why all files must be checked; None if those after the earlier report suffice.
+    """Return why all files must be checked; None if the files after the earlier report suffice.
 
     Raises:
         InvalidUsage: the report is of another table, or of another history.
@@ -105,7 +105,7 @@ def mark_earlier_files(earlier: EarlierReport, findings: Findings) -> None:
 
 
 def describe_since(earlier: EarlierReport, skipped_files: int, reason: str | None) -> Since:
-    """Describe for the report what a run did not check again.
+    """Describe the files that a run did not check again, for the report.
 
     Args:
         earlier: the earlier report.

@@ -22,7 +22,7 @@ _LOST_ACTIONS = "its actions were missing or different when the file was read ag
 
 
 def read_log(source: LogSource) -> ReadLog:
-    """Read the log, check what needs no replay, and put the file actions into the buckets of the source."""
+    """Read the log, run the checks that need no replay, and put the file actions into the buckets of the source."""
     history, findings = LogFactsBuilder(source.context), source.findings
     read_history(source, history)
     facts = history.build()
@@ -46,7 +46,7 @@ def read_log(source: LogSource) -> ReadLog:
 
 
 def finish_reading(source: LogSource, history: LogFactsBuilder) -> None:
-    """Put all remaining file actions into the buckets, and record which of them are not known."""
+    """Put all remaining file actions into the buckets, and record the files whose actions were lost."""
     for file in source.finish():
         block_replay(history, source.findings, _LOST_ACTIONS, file)
         source.findings.mark_undecided(ACTION_VIEWS, _LOST_ACTIONS, file)

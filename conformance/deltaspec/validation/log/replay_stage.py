@@ -57,7 +57,7 @@ WITH_ROW_IDS = "with row ids"
 
 
 def replay_and_check(facts: LogFacts, findings: Findings, buckets: Buckets) -> Aggregates:
-    """Replay and check the file actions of every bucket, then check what needs rows of all buckets."""
+    """Replay and check the file actions of every bucket, then run the checks that need rows of all buckets."""
     replayed = (REPLAY_ROWS, ADDS_WITHOUT_STATS_ROWS, EARLIER_ROWS, EARLIER_CDC_ROWS, DERIVED_ROWS)
     aggregates = buckets.run_stage(check_paths, facts, findings, (CDC_ROWS, *replayed))
     buckets.drop(replayed)

@@ -127,7 +127,7 @@ def find_mark_at(facts: LogFacts, version: int) -> int | None:
 
 
 def find_table_replacements(facts: LogFacts) -> list[int]:
-    """Return the versions whose commit changes the metadata id: another table, of which no earlier file remains."""
+    """Return the versions whose commit changes the metadata id: a new table, in which no earlier file remains."""
     rows = facts.state.rows[table_state.metadata.name]
     return [row["version"] for before, row in pairwise(rows) if before["id"] != row["id"]]
 
@@ -136,7 +136,8 @@ def find_inserted_paths(data: DataBucket) -> frozenset[str]:
     """Return the path keys of files with inserted rows: a commit added them, and removed or re-added no other file.
 
     Excluded are commits that create or replace the table, and absolute paths, because such files may keep row ids from
-    another table. If the history is incomplete, a path counts only if its row commit version is that of the commit.
+    another table. If the history is incomplete, a path counts only if its row commit version is the version of the
+    commit.
     """
     changed = flag_new_paths(data.intervals)
     rewriting = changed.filter((pl.col("kind") == "remove") | ~pl.col("is_new"))["version"].unique()

@@ -46,7 +46,7 @@ def may_have_row_ids(facts: LogFacts) -> bool:
 
 
 def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataFrame) -> None:
-    """Check what the log says about row ids, if a version of the validated history supports row tracking.
+    """Check the row ids in the log, if a version of the validated history supports row tracking.
 
     Args:
         facts: of the log.

@@ -14,7 +14,7 @@ from deltaspec.wire.storage.prefetch import prefetch_contents
 from deltaspec.wire.storage.ratified_store import RatifiedStore
 
 _MAX_BYTES = 64 << 20
-"""Longest commit that is read."""
+"""Size in bytes of the largest commit that is read."""
 
 
 def check_staged_commits(facts: LogFacts, findings: Findings) -> None:

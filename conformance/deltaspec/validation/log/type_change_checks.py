@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_type_changes(facts: LogFacts, findings: Findings, aggregates: Aggregates) -> None:
-    """Check the type changes that schemas record, and those between schemas.
+    """Check the type changes that schemas record, and the type changes between schemas.
 
     Args:
         facts: of the log.

@@ -1,4 +1,4 @@
-"""Record what stays undecided because a part of the log is missing, or cannot be read or decoded."""
+"""Record the rules that stay undecided because a part of the log is missing, or cannot be read or decoded."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ def block_replay(history: LogFactsBuilder, findings: Findings, reason: str, file
 def lose_state(
     history: LogFactsBuilder, findings: Findings, kinds: Set[str | None], reason: str, file: str | None
 ) -> None:
-    """Record that actions of these kinds in a file cannot be decoded: what they change is undecided."""
+    """Record that actions of these kinds in a file cannot be decoded, so the state that they change is undecided."""
     history.state.lose(kinds, (reason, file))
     findings.mark_lost_actions(kinds, reason, file)
 
 
 def lose_commit(history: LogFactsBuilder, findings: Findings, reason: str, file: str | None) -> None:
-    """Record that commits are unknown, and with them the state that they made."""
+    """Record that commits are unknown, and so is the table state after them."""
     lose_state(history, findings, {None}, reason, file)
     block_replay(history, findings, reason, file)
 
 
 def mark_undecoded_lines(history: LogFactsBuilder, findings: Findings, file: str, log: LogSummary) -> None:
-    """Record what the lines of a commit that could not be decoded leave undecided, all with one reason."""
+    """Record the rules that undecodable lines of a commit leave undecided, all with one reason."""
     undecoded = log.undecoded_kinds
     if not undecoded:
         return
@@ -87,11 +87,11 @@ def mark_undecoded_lines(history: LogFactsBuilder, findings: Findings, file: str
 
 
 def mark_checkpoint_undecided(findings: Findings, read: ParsedCheckpoint) -> None:
-    """Record that actions of a checkpoint could not be read, if so."""
+    """If actions of a checkpoint could not be read, record it."""
     if read.unread_reason is not None:
         file, counts = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}", frozenset(checkpoints.columns)
         if read.storage_error is None:
-            counts -= {"unreadable"}  # which is known
+            counts -= {"unreadable"}  # this column is known
         findings.mark_undecided((sidecars, *ACTION_VIEWS), read.unread_reason, file)
         findings.mark_undecided((checkpoints,), read.unread_reason, file, read_columns=counts)
 
@@ -117,7 +117,7 @@ def mark_unchecked_features(facts: LogFacts, findings: Findings) -> None:
     found = {name: get_unchecked_effect(name) for name in sorted(facts.state.listed_features)}
     unchecked = [(name, effect) for name, effect in found.items() if effect is not None]
     accepted = facts.options.accepts_feature
-    unchecked.sort(key=lambda each: accepted(each[0]))  # those that are not accepted are never left out
+    unchecked.sort(key=lambda each: accepted(each[0]))  # features that the user does not accept are never left out
     for name, effect in unchecked[:MAX_FEATURES_SHOWN]:
         shown = escape_text(bound_text(name))
         findings.mark_feature_unchecked(shown, f"feature {shown} is not checked; it may affect {effect}")

@@ -1,4 +1,4 @@
-"""Check how a table uses variant columns, as far as the log tells."""
+"""Check how a table uses variant columns, as far as the log shows it."""
 
 from __future__ import annotations
 

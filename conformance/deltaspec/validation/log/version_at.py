@@ -33,8 +33,8 @@ def find_version_at(
 ) -> tuple[int, VersionAt]:
     """Find the latest version that was committed at or before a time.
 
-    A time after the last commit names the latest version, unless it is in the future: a commit until then would change
-    the answer.
+    A time after the last commit names the latest version. A time in the future is invalid, because later commits could
+    change the answer.
 
     Args:
         store: the table.

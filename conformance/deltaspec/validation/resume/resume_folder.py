@@ -40,8 +40,8 @@ def open_resume_folder(place: str, key: Key, store: Store, *, resume: bool) -> I
         resume: continue from the state in the directory. Without a state, the run starts from the beginning.
 
     Raises:
-        InvalidUsage: the directory has a state and `resume` is false; the state belongs to another run; another run
-            uses the directory; the user does not own it; it is in a table; or it cannot be created.
+        InvalidUsage: the directory has a state and `resume` is false; the state belongs to another run; another run is
+            using the directory; the user does not own it; it is in a table; or it cannot be created.
     """
     if "://" in place:
         raise InvalidUsage(f"{place}: the embedded backend saves its state in a local directory only")

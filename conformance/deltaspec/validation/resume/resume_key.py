@@ -1,4 +1,4 @@
-"""The key of a resume state: everything that the report of a run and the format of its state depend on."""
+"""The key of a resume state: everything that determines the report of a run and the format of its state."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class CostGuard:
                     found[column] = f"a value is longer than {use.bounds.longest} bytes, the limit of this expression"
             self._steps[index] += use.bounds.steps(pc.max_element_wise(*used_lengths)) if used_lengths else 0
             if self._steps[index] > _MAX_STEPS:
-                found |= dict.fromkeys(use.columns, "matching its patterns on so many long values may take minutes")
+                found |= dict.fromkeys(use.columns, "matching its patterns on values as long as these may take minutes")
         self._masked, before = self._masked | found.keys(), self._masked
         for column in self._masked & values.keys():
             values[column] = pa.nulls(len(values[column]), values[column].type)

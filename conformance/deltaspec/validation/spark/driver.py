@@ -1,6 +1,6 @@
 """The Spark backend: executors read the log and run the stages, and findings come back to the driver.
 
-The steps of a run and its stages are those of the embedded backend. The driver keeps the state of the table, the table
+A run has the same steps and stages as in the embedded backend. The driver keeps the state of the table, the table
 actions of commits, and findings; it keeps no files of the table.
 """
 

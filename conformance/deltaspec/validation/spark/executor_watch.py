@@ -29,7 +29,7 @@ _TAGGED = re.compile(r"deltaspec-waits-(\d+)-seconds-")
 def watch_executors(session: SparkSession) -> Iterator[None]:
     """Cancel jobs that this thread starts within the block if they wait too long for an executor.
 
-    Spark Connect does not report executors, and those of `local` end with the driver; neither is watched.
+    Spark Connect does not report executors, and with `local` they end with the driver: neither is watched.
 
     Raises:
         InvalidUsage: the environment variable is not a number of seconds.

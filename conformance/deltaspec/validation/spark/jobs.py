@@ -104,8 +104,8 @@ class Jobs:
     def run(self, rows: DataFrame, task: Task) -> DataFrame:
         """Run a task on every partition. The result is kept until `unpersist_frame`, or saved in the job store.
 
-        It is kept in the checkpoint directory of the Spark context, which survives executors, if there is one. Else it
-        is persisted on the disks of executors.
+        If the Spark context has a checkpoint directory, the result is kept there, because it outlives executors.
+        Otherwise it is persisted on the disks of executors.
         """
         pickled = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
         found = rows.mapInArrow(_build_job_function(pickled), SCHEMA)

@@ -1,6 +1,6 @@
 """Read log files as bytes with Spark's `binaryFile` source, for executors that cannot read the table otherwise.
 
-Works on Spark Connect as well. Files that Spark hides or that do not fit into a row are returned with a reason.
+This also works on Spark Connect. Files that Spark hides or that do not fit into a row are returned with a reason.
 """
 
 import posixpath

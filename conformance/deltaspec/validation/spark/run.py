@@ -1,4 +1,4 @@
-"""Run the Spark backend on one table. The report is the same as that of the embedded backend."""
+"""Run the Spark backend on one table. The report is the same as with the embedded backend."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Save the results of Spark jobs in a directory, so that another run can resume after the last completed job.
 
 Jobs are numbered in the order of the run. The result of a job is written as Parquet, followed by a marker that names
-it. A job counts as done if its marker can be read. Each process writes to a subdirectory of its own, because the
+it. A job counts as done if its marker can be read. Each process writes to its own subdirectory, because the
 Spark of a killed process may continue for a while. Nothing is ever deleted.
 """
 

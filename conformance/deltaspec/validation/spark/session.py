@@ -205,7 +205,7 @@ def _default_settings(directory: Path) -> dict[str, str]:
 
 
 def _check_server(session: SparkSession) -> None:
-    """Check Spark's version: with SPARK_HOME or a server it may differ from that of pyspark."""
+    """Check Spark's version: with SPARK_HOME or a server it may not be pyspark's version."""
     import pyspark
 
     client, server = pyspark.__version__, session.version

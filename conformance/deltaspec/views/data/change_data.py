@@ -16,7 +16,7 @@ change_files = View(
         "path": Column(pl.String, "path, as written"),
         "has_change_type": Column(pl.Boolean, "whether the file has the column _change_type"),
         "unknown_change_types": Column(
-            pl.List(pl.String), "first values of _change_type other than the four defined ones; `null` for null"
+            pl.List(pl.String), "first values of _change_type except the four defined ones; `null` for null"
         ),
         "commit_columns": Column(
             pl.List(pl.String),

@@ -161,7 +161,7 @@ def _column_names(column: LeafColumn) -> Row:
 
 
 def _statistics_entries(statistics: Statistics, column: LeafColumn) -> dict[str, Any]:
-    """Return the statistics entries of a column; `structure_fault` tells how one differs from the schema."""
+    """Return the statistics entries of a column; `structure_fault` says how an entry differs from the schema."""
     members = {"min": statistics.min_values, "max": statistics.max_values, "nulls": statistics.null_count}
     found: dict[str, Any] = {}
     for name, values in members.items():

@@ -143,7 +143,7 @@ class DataFile(msgspec.Struct, frozen=True):
     """First version that no longer has the file; None if the latest version has it."""
 
     since: int | None = None
-    """First version that has the file with the same content; None if that is the version of its action."""
+    """First version that has the file with the same content; None if it is the version of the action."""
     null_columns: str | None = None
     """Columns that null counts prove to be null, as in `statistics_facts.columns`."""
 

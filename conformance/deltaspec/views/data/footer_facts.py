@@ -141,7 +141,7 @@ def _row(column: StoredColumn) -> dict[str, Any]:
 def _has_logical_name(column: StoredColumn, table: TableSchema) -> bool | None:
     """Return whether the file stores the column under its logical name; None if unknown, or not mapped by name.
 
-    A name that any column had in files may be that of a dropped column.
+    A name that any column had in files may belong to a dropped column.
     """
     node = column.node_with_logical_name
     if node is None:
@@ -224,7 +224,7 @@ def _is_generated(name: str) -> bool:
 
 
 def build_data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
-    """Return the rows of `data_files` with the columns of level `footers`; those of level `files` are null.
+    """Return the rows of `data_files` with the columns of level `footers`; columns of level `files` are null.
 
     Args:
         files: location columns, `path_key`, `num_records`, `cardinality`, `footer_fault`, `row_count`,
@@ -248,7 +248,7 @@ def build_data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.Da
 def column_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
     """Return the rows of `file_columns`: every column of every file with a known schema.
 
-    Arguments are those of `build_data_file_rows`.
+    Takes the arguments of `build_data_file_rows`.
     """
     schema_dtypes = {name: column.dtype for name, column in file_columns.columns.items() if name not in FILE_COLUMNS}
     schemas = pl.DataFrame(

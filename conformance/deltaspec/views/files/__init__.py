@@ -1,1 +1,1 @@
-"""Views of file actions and what replay makes of them."""
+"""Views of file actions and of the result of replaying them."""

@@ -31,7 +31,7 @@ from deltaspec.views.data import variant_bounds
 
 Object = dict[str, Any]
 _NANOSECONDS = 10**6
-"""Nanoseconds of a millisecond."""
+"""Nanoseconds in a millisecond."""
 _TIMESTAMPS = (Primitive("timestamp"), Primitive("timestamp_ntz"))
 
 
@@ -118,7 +118,7 @@ def _spell(value: Any) -> str:
 
 
 def _is_same_count(one: Any, other: Any, _: DataType | None = None) -> bool:
-    """Compare counts; what is not a count is reported by another rule."""
+    """Compare counts; another rule reports values that are not counts."""
     counts = [value for value in (one, other) if isinstance(value, int) and not isinstance(value, bool)]
     return len(counts) < 2 or counts[0] == counts[1]
 
@@ -128,7 +128,7 @@ def _is_same_flag(one: Any, other: Any) -> bool:
 
 
 def _is_same_bound(one: Any, other: Any, kind: DataType, *, is_maximum: bool) -> bool:
-    """Compare bounds as values; what is not a value of the type is reported by another rule."""
+    """Compare bounds as values; another rule reports bounds that are not values of the type."""
     compare = BOUNDS.get(_family(kind))
     if compare is None:
         return True
@@ -184,7 +184,7 @@ def _round_to_float(value: float) -> float | None:
 
 
 def _is_same_millisecond(one: int, other: int, _: bool, unit: int = bounds.MILLISECOND) -> bool:
-    """Return whether the values are equal, or one is the other truncated to milliseconds of so many units."""
+    """Return whether the values are equal, or one is the other truncated to milliseconds of `unit` units."""
     truncated = {value - value % unit for value in (one, other)}
     return one == other or (len(truncated) == 1 and not truncated.isdisjoint((one, other)))
 
@@ -204,7 +204,7 @@ def _is_incremented_truncation(short: str, long: str) -> bool:
 
 
 def _is_same_variant(one: Any, other: Any, is_maximum: bool) -> bool:
-    """Compare the bounds of the paths that both copies have; an unreadable bound is reported by another rule."""
+    """Compare the bounds of the paths that both copies have; another rule reports unreadable bounds."""
     try:
         first, second = variant_bounds.read_variant_bound(one), variant_bounds.read_variant_bound(other)
     except variant_bounds.VariantBoundError:
@@ -249,7 +249,7 @@ BOUNDS: dict[str, Callable[[Any, Any, bool], bool]] = {
     "string": _is_same_prefix,
     "variant": _is_same_variant,
 }
-"""Types whose bounds are compared, with the comparison of two values; the last argument tells maximum from minimum."""
+"""Types whose bounds are compared, with the comparison of two values; its last argument marks a maximum."""
 
 
 def is_same_partition_value(text: str | None, typed: Any, kind: DataType) -> bool:
@@ -272,7 +272,7 @@ def is_same_partition_value(text: str | None, typed: Any, kind: DataType) -> boo
 
 
 def _has_same_canonical_text(text: str, typed: str, kind: DataType) -> bool:
-    """Compare values; text that is not a value of the type is reported by another rule."""
+    """Compare values; another rule reports text that is not a value of the type."""
     try:
         parse_partition_value(text, kind)
         parse_partition_value(typed, kind)

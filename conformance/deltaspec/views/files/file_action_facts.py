@@ -1,7 +1,7 @@
 """Rows of `file_actions` and `deletion_vectors`, computed from decoded columns of file actions.
 
-The model validates paths, partition values and vectors. Plain paths skip the model, and each distinct partition value
-is validated once.
+Functions of `deltaspec.protocol` validate paths, partition values and vectors. Plain paths skip them, and each distinct
+partition value is validated once.
 """
 
 from collections.abc import Mapping

@@ -172,7 +172,7 @@ file_history = View(
         ),
         "changed_partition_value": Column(
             pl.String,
-            "for a remove in a commit: the first partition column whose value is not that of the last add of the "
+            "for a remove in a commit: the first partition column whose value is not the value in the last add of the "
             "logical file in an earlier version, with both values; null without one",
         ),
         "base_row_id": Column(pl.Int64, "baseRowId"),

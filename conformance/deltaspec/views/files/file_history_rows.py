@@ -1,4 +1,4 @@
-"""Rows of `file_history`: file actions compared with the others of their path. Paths with one action have no row."""
+"""Rows of `file_history`: file actions compared with other actions of their path. Paths with one action have no row."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,7 +43,7 @@ def build_commit_file_history(
 
 
 def find_shared_paths(chain: pl.DataFrame, cdcs: pl.DataFrame) -> pl.Series:
-    """Return which rows, first those of `chain`, may share their path with another row of both frames."""
+    """Return for each row of `chain`, then of `cdcs`, whether it may share its path with another row of both frames."""
     return has_shared_path(pl.concat([chain.select("path_key"), cdcs.select("path_key")]))
 
 
@@ -59,7 +59,7 @@ def build_derived_file_history(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_counts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns that compare an action with the others of its path, for rows sorted by location."""
+    """Add the columns that compare an action with other actions of its path, for rows sorted by location."""
     vector = pl.col("deletion_vector_id").fill_null("")
     rows = rows.with_columns(
         _vector=vector,
@@ -113,7 +113,7 @@ def _with_row_ids_before(
 
 
 def _with_removed_add(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what the last add of the logical file in an earlier version states, for removes in commits."""
+    """Add the values of the last add of the logical file in an earlier version, for removes in commits."""
     is_compared = (pl.col("kind") == "remove") & (pl.col("source") == "commit")
     if not rows.select(is_compared.any()).item():
         return rows.with_columns(pl.lit(None, file_history.columns[name].dtype).alias(name) for name in _OF_REMOVED_ADD)

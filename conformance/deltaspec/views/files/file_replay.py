@@ -97,7 +97,7 @@ def select_replay_columns(
 
 
 def _select_encoded_paths(facts: pl.DataFrame) -> pl.Series:
-    """Return each path that differs from its key, else null. `when` would keep the bytes, to be copied and stored."""
+    """Return each path that differs from its key, else null. `when` would keep the bytes of the others in memory."""
     path = facts["path"]
     rows = path.ne_missing(facts["path_key"]).arg_true()
     found = pl.Series("path", [None], dtype=pl.String).new_from_index(0, len(facts))
@@ -199,7 +199,7 @@ def _next_of_other(left: pl.DataFrame, right: pl.DataFrame, name: str, *, same_v
 
 
 def number_repeated_adds(adds: pl.DataFrame, *unchanged: str) -> pl.DataFrame:
-    """Find adds that only repeat a live file: the file is then the same from the first of them to the end of the last.
+    """Find adds that only repeat a live file: the file is the same from the first of them to the end of the last.
 
     Args:
         adds: with validity intervals.

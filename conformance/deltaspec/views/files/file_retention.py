@@ -10,8 +10,7 @@ def find_shortest_file_retention_ms(values: Iterable[str | None]) -> int | None:
 
     Args:
         values: Values of `delta.deletedFileRetentionDuration`. None means not set: then the week that the protocol
-            mentions
-            applies.
+            mentions applies.
     """
     found = [DEFAULT_FILE_RETENTION_MS if value is None else parse_interval_ms(value) for value in values]
     known = [each for each in found if each is not None and each >= 0]

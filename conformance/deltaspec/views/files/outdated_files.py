@@ -18,7 +18,7 @@ _COUNTS = {
     "with_logical_partition_key": "number of these files that have the value only under the logical name of the column",
     "with_unreadable_partition_value": "number of these files with a value that is invalid for the type of its column",
     "without_num_records": "number of these files without numRecords, if the version enables Iceberg compatibility V1, "
-    "or has it enabled and is that of the base",
+    "or has it enabled and is the version of the base",
     "with_other_column_names": "number of these files with rows that store a column under another name than the "
     "version defines, because it turns column mapping on or off",
 }

@@ -126,9 +126,7 @@ def _partition_text(maps: Any, aligned_values: Mapping[str, Any] | None) -> pl.S
 
 def _join_aligned_values(count: int, aligned_values: Mapping[str, Any]) -> pl.Series:
     """Build `partition_text` once for each value or combination of values: equal rows then share their memory."""
-    names = sorted(
-        aligned_values, key=lambda name: name + VALUE_BEGIN
-    )  # the order in which complete entries are sorted
+    names = sorted(aligned_values, key=lambda name: name + VALUE_BEGIN)  # entries are sorted in this order
     if len(names) == 1:
         return _format_entries(names[0], aligned_values[names[0]]).alias("partition_text")
     distinct: dict[str, pl.Series] = {}
@@ -168,7 +166,7 @@ def _compare(
     partition_columns: dict[str, tuple[DataType, ...]],
     found: dict[str, dict[int, list[str]]],
 ) -> None:
-    """Compare partition values with the columns; the first type of each is its present one."""
+    """Compare partition values with the columns; the first type of each column is its current type."""
     if aligned_values is not None and aligned_values.keys() == partition_columns.keys():
         for column, types in partition_columns.items():
             _check_values(aligned_values[column], column, types, found)

@@ -1,4 +1,4 @@
-"""Path columns of `file_actions`: constants for plain paths, results of the model for all others."""
+"""Path columns of `file_actions`: constants for plain paths, results of `protocol.files.paths` for all others."""
 
 from collections.abc import Callable
 from string import ascii_letters, digits

@@ -17,7 +17,7 @@ ROWS_AT_ONCE = 1 << 15
 MOST_END_BYTES = 4 << 20
 """Bytes of different null counts above which strings are decoded one by one: reading them takes much more memory."""
 _LONG = 256
-"""Bytes of null counts of which few are kept: those of a thousand columns take 100 kB."""
+"""Length from which on few null counts are cached: null counts of a thousand columns take 100 kB."""
 
 
 def _object_of(value: str) -> str:
@@ -32,7 +32,7 @@ def _flat_object_of(value: str) -> str:
 _COUNT = r"(?:0|[1-9][0-9]{0,17})"
 _TEXT = r'"[^"\\\x00-\x1f]*"'
 _NAME = r'"(?:[^":\\\x00-\x1f][^"\\\x00-\x1f]*)?"'
-"""It does not begin with a colon: only the quote at its end may precede one."""
+"""A name does not begin with a colon: only the quote at its end may precede one."""
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _BOUNDS = _object_of(f"(?:{_TEXT}|{_NUMBER}|true|false|null)")
 _NULL_COUNT = '"nullCount":'
@@ -112,7 +112,7 @@ def _read_records() -> pl.Expr:
 
 
 def _read_ends(ends: pl.Series) -> pl.DataFrame:
-    """Return what different ends of statistics say, from the null counts on.
+    """Return the facts in distinct ends of statistics, from the null counts on.
 
     `largest` is the largest null count; null if the strings with this end must be decoded.
     """

@@ -1,4 +1,4 @@
-"""What proposals require of single file actions: bounds, partition values, and fields of removes.
+"""Requirements of proposals for single file actions: bounds, partition values, and fields of removes.
 
 Source: the proposals in `protocol_rfcs` of delta-io/delta.
 """
@@ -30,7 +30,7 @@ PARTITION_FAMILIES = frozenset(_PARTITION_REQUIREMENTS)
 
 
 class ProposedFiles(msgspec.Struct, frozen=True):
-    """What file actions of a table version are compared with."""
+    """Requirements of proposals that the file actions of a table version are compared with."""
 
     columns: tuple[LeafColumn, ...] = ()
     """Columns of proposed types."""

@@ -5,7 +5,7 @@ import polars as pl
 from deltaspec.protocol.json_values import escape_lone_surrogates, find_repeated_key
 
 _VALUE = r':\s*(?:"[^"\\]*"|[-+.0-9a-zA-Z]+)'
-"""A value that is a string without escapes, a number or a word. Without these values, the keys are left."""
+"""A value that is a string without escapes, a number or a word. Removing these values leaves the keys."""
 _IS_UNUSUAL = r'\\|"[^"]*:[^"]*"\s*:'
 """An escape, or a key with a colon, where `_VALUE` might remove a part of a key."""
 

@@ -81,7 +81,7 @@ new_row_ids = View(
 
 row_id_conflicts = View(
     name="row_id_conflicts",
-    grain="add to a table that assigns row ids, whose default row ids overlap those of another path",
+    grain="add to a table that assigns row ids, whose default row ids overlap the ids of another path",
     key=(),
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
@@ -125,7 +125,7 @@ def flag_new_paths(intervals: pl.DataFrame) -> pl.DataFrame:
     """Return the adds and removes of commits with `is_new`: an add whose path no earlier validated version has.
 
     Args:
-        intervals: adds and removes from `file_replay.build_intervals`, including those of a base checkpoint.
+        intervals: adds and removes from `file_replay.build_intervals`, including a base checkpoint.
     """
     in_commit = pl.col("source") == "commit"
     several = has_shared_path(intervals)

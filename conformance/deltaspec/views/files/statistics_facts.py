@@ -21,7 +21,7 @@ from deltaspec.wire import arrow_compute as pc
 FEWEST_PLAIN = 2_000
 """Rows from which on it is faster to read plain strings in columns than to decode each string."""
 _LONG_TEXTS = 1_000
-"""Mean length from which on plain strings are decoded, too: of many columns, reading them takes much memory."""
+"""Mean length from which on plain strings are decoded too: with many columns, reading them takes much memory."""
 _ABSENT = msgspec.Raw()
 TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 """Fault of statistics that may be valid: JSON does not limit the depth. They are read without their deepest values."""
@@ -39,7 +39,7 @@ class _Counts(msgspec.Struct, rename="camel", gc=False):
 
 
 class _OnlyCounts(_Counts, rename="camel", gc=False, forbid_unknown_fields=True):
-    """Statistics without other keys than those that the protocol, an example or a proposal defines."""
+    """Statistics with only the keys that the protocol, an example or a proposal defines."""
 
     stats_with_collation: msgspec.Raw = _ABSENT
 
@@ -91,7 +91,7 @@ def _compute_mean_length(texts: pl.Series) -> float:
 
 
 class _Decoded(NamedTuple):
-    """What single strings say, by row; a row that is absent has nothing to say."""
+    """Facts of single strings by row; a row without facts is absent."""
 
     faults: dict[int, str]
     records: dict[int, int | None]
@@ -102,7 +102,7 @@ class _Decoded(NamedTuple):
     unknown_keys: dict[int, str]
 
     def add(self, other: "_Decoded") -> None:
-        """Add what other strings say."""
+        """Add the facts of other strings."""
         self.faults.update(other.faults)
         self.records.update(other.records)
         self.misspelled_rows.extend(other.misspelled_rows)
@@ -205,7 +205,7 @@ def _encode_plain_null_columns(counts: _Counts, positive: dict[str, int], delete
 
 
 def _null_count_faults(counts: _Counts, nulls: bytes) -> list[str]:
-    """Return the model's faults for null counts that the fast path cannot accept."""
+    """Return the faults of null counts that the fast path cannot accept."""
     return find_null_count_faults(_build_statistics(counts, nulls))
 
 

@@ -159,7 +159,7 @@ def decode_statistics(text: str) -> dict[str, Any] | None:
 
 
 def encode_statistics(value: Any) -> str:
-    """Encode what `_decode` returned; numbers are written as they were."""
+    """Encode statistics from `decode_statistics`; numbers keep their spelling."""
     if isinstance(value, Mapping):
         return (
             "{" + ",".join(f"{encode_statistics(name)}:{encode_statistics(each)}" for name, each in value.items()) + "}"

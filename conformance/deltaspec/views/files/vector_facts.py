@@ -24,7 +24,7 @@ _TYPES = {
 
 
 class _Facts(NamedTuple):
-    """What a descriptor says without its file. Columns of `deletion_vectors`."""
+    """Facts of a descriptor without its file: columns of `deletion_vectors`."""
 
     path_fault: str | None = None
     decode_fault: str | None = None

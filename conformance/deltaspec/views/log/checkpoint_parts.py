@@ -52,7 +52,7 @@ def split_paths(rows: pl.DataFrame, parts: tuple[str, ...]) -> int:
 def compute_spark_parts(rows: pl.DataFrame, parts: int, *, vectors: bool) -> pl.Series:
     """Return the part number, starting at 1, that Spark's hash assigns to each file action (Int32).
 
-    This is the columnar implementation of `model.log.spark_hash`.
+    This is the columnar implementation of `protocol.log.spark_hash`.
 
     Args:
         rows: columns `path` (not null), `dv_storage_type`, `dv_path_or_inline` and `dv_offset`, as in
@@ -73,7 +73,7 @@ def compute_spark_parts(rows: pl.DataFrame, parts: int, *, vectors: bool) -> pl.
 
 
 def _murmur3(data: pl.Series, seeds: pl.Series) -> pl.Series:
-    """Return the 32-bit Murmur3 hash of each value, as in `model.log.spark_hash`; UInt32 arithmetic wraps around.
+    """Return the 32-bit Murmur3 hash of each value, as in `protocol.log.spark_hash`; UInt32 arithmetic wraps around.
 
     Rows are sorted by length, longest first, so that each step works on a prefix.
     """

@@ -100,7 +100,7 @@ replay_differences = View(
         "compared_with": Column(
             pl.String,
             "checkpoint of the same version that replay starts from, relative to the table root; null if the values "
-            "after replay are those of commits",
+            "after replay come from commits",
             shown=True,
         ),
         "may_have_expired": Column(

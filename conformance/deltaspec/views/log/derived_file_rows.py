@@ -263,7 +263,7 @@ class LiveFileTotals(msgspec.Struct, frozen=True):
         has_odd_sizes = bool(((sizes < 0).fill_null(True)).any())
         files, total = [0] * len(boundaries), [0] * len(boundaries)
         if boundaries and not has_odd_sizes:
-            # same bins as `model.log.version_checksum.file_size_bin`: the last boundary not above the size
+            # same bins as `protocol.log.version_checksum.find_file_size_bin`: the last boundary not above the size
             bins = pl.Series(boundaries, dtype=pl.Int64).search_sorted(sizes, side="right").cast(pl.Int64) - 1
             frame = pl.DataFrame({"bin": bins, "size": sizes})
             for part in frame.iter_slices(_ROWS_PER_SLICE):

@@ -180,7 +180,7 @@ class _LineBatch:
         self.file_numbers = array("I")
         self.files: list[tuple[str, int]] = []
         self._source: tuple[Sequence[int], Sequence[Outcome]] = ((), ())
-        """Codes and outcomes that were added last. Most commits of a table have the same."""
+        """Codes and outcomes that were added last. Most commits of a table have the same ones."""
         self._added = array("I")
         """Codes in this batch of the lines that were added last."""
 
@@ -325,7 +325,7 @@ class PreviousCommit:
         self._state_columns: Row = {}
 
     def build_state_columns(self, state: TableState) -> Row:
-        """Return the columns of `commits` that depend only on protocol and metadata, built again if these changed."""
+        """Return the columns of `commits` that depend only on protocol and metadata; rebuild them if these changed."""
         parts = (state.protocol, state.metadata, state.supported)
         if len(self._state) != len(parts) or any(map(is_not, self._state, parts)):
             self._state, self._state_columns = parts, _build_state_columns(state)

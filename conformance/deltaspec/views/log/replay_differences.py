@@ -41,7 +41,7 @@ _COLUMNS = {
 """Columns of the compared fields of file actions; the other fields are in `rare_fields`."""
 _OF_VECTOR = "deletionVector."
 _VECTORS_ON_BOTH_SIDES = pl.all_horizontal(pl.col("deletion_vector_id", "deletion_vector_id_replayed").is_not_null())
-"""Otherwise the difference of `deletionVector` is the finding, and the fields of the only vector are none."""
+"""If only one side has a vector, the finding is the difference of `deletionVector`, not of its fields."""
 _EMPTY = {"extendedFileMetadata": False, "partitionValues": ""}
 """Values that equal null."""
 _ROWS_PER_SLICE = 100_000
@@ -186,7 +186,7 @@ def _compare_fields(
     columns: Sequence[LeafColumn],
     revision: Revision,
 ) -> Iterator[list[Row]]:
-    """Yield the fields that differ between actions of one kind and those of replay, which `_replayed` columns have."""
+    """Yield the fields in which actions of one kind differ from replay, whose values are in `_replayed` columns."""
     rare: dict[str, ComparedField] = {}
     for name, compared in COMPARED_FIELDS[kind].items():
         if name not in _COLUMNS:
@@ -278,7 +278,7 @@ def _is_extended(tombstone: Row) -> bool:
 def _drop_copies_of_statistics(
     unequal: pl.DataFrame, columns: Sequence[LeafColumn], revision: Revision
 ) -> pl.DataFrame:
-    """Leave out the rows with equal statistics of which one side comes from typed columns."""
+    """Leave out the rows with equal statistics where one side comes from typed columns."""
     is_typed = (pl.col("stats_are_typed") | pl.col("stats_are_typed_replayed")).fill_null(False)
     is_typed &= pl.col("stats").is_not_null() & pl.col("stats_replayed").is_not_null()
     typed = unequal.select("stats", "stats_replayed", is_typed=is_typed)

@@ -89,7 +89,7 @@ def select_rows_without_statistics(stats: pl.Series, columns: tuple[Path, ...]) 
 def build_clustering_row(
     columns: tuple[Path, ...], schema: Struct, partition_columns: list[str], mapping: str | None, revision: Revision
 ) -> dict[str, Any]:
-    """Return the row of `clustering` for one version without location columns; `columns` are those of the domain."""
+    """Return the row of `clustering` for one version, without location columns; `columns` comes from the domain."""
     return {
         "clustering_columns": [".".join(each) for each in columns],
         "unknown_clustering_columns": find_unknown_columns(columns, schema, mapping, revision),

@@ -58,7 +58,7 @@ def build_domain_row(
 
 
 def _find_repeated_key(action: DomainMetadata) -> str | None:
-    """Return the repeated key of a system domain; users write what they like into theirs."""
+    """Return the repeated key of a system domain; user domains may contain anything."""
     if action.removed or not action.domain.startswith(RESERVED):
         return None
     return find_repeated_key(action.configuration)

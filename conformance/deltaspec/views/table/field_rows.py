@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 class _Built(msgspec.Struct, frozen=True):
-    """What the current rows were built from."""
+    """Inputs that the current rows were built from."""
 
     schema: Struct
     mapped: list[Row]
@@ -50,14 +50,14 @@ class FieldRows:
         supported: set[str] | None,
         unsupported: Collection[FeatureUse],
     ) -> None:
-        """Add the rows that differ from those of the preceding version to `view`.
+        """Add the rows that differ from the preceding version to `view`.
 
         Args:
             view: rows of the preceding versions.
             location: location columns of the rows.
             schema: table schema.
-            mapped: mapping columns of each field, in the order of `data_types.iter_fields`; those of a field whose
-                columns do not change are the same object.
+            mapped: mapping columns of each field, in the order of `data_types.iter_fields`; if the columns of a field
+                do not change, they are the same object.
             supported: features that the table supports; None if unknown.
             unsupported: uses of unsupported features that the version introduces.
         """

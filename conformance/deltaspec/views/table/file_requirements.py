@@ -1,7 +1,7 @@
-"""What the state of a table requires of its live files, along the history.
+"""Requirements of the table state for its live files, along the history.
 
-A file action is validated against the state of its own version. The history tells which later versions require more, so
-that the files that stay live can be compared with them.
+A file action is validated against the state of its own version. The history shows which later versions require more, so
+that files that stay live can be compared with them.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _VOID = Primitive("void")
 
 
 class FileRequirements(msgspec.Struct, frozen=True):
-    """What a state requires of every live file."""
+    """Requirements of one state for every live file."""
 
     partition_columns: Mapping[str, DataType] | None = None
     """Physical name to type; None if unknown."""
@@ -118,7 +118,7 @@ class RequirementHistory:
             renamed_since=since,
         )
         is_first, self._is_first, self._before = self._is_first, False, after
-        if is_first:  # there are no earlier files, but those of a base checkpoint
+        if is_first:  # the only earlier files are in a base checkpoint
             self.base_has_statistics = after.checkpoints_keep_statistics
             if after.num_records and ".checkpoint." in file:
                 self.changes.append(RequirementChange(version, file, line, None, requires_num_records=True))
@@ -163,7 +163,7 @@ class RequirementHistory:
 
 
 def _find_former_partition_columns(before: FileRequirements, after: FileRequirements) -> frozenset[str]:
-    """Return the partition columns that are none any more; not those that only have another physical name."""
+    """Return the columns that stopped being partition columns; a column with only a new physical name did not."""
     if before.stores_partition_columns or after.partition_columns is None:
         return frozenset()
     names = {*after.partition_columns, *after.logical_partition_names}

@@ -1,4 +1,4 @@
-"""Views over tables with Iceberg compatibility enabled. V3 is a proposal, so it has a view of its own."""
+"""Views over tables with Iceberg compatibility enabled. V3 is a proposal, so it has a separate view."""
 
 import polars as pl
 

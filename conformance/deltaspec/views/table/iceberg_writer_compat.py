@@ -93,7 +93,7 @@ def find_active_features(schema: Struct | None, configuration: Mapping[str, str]
 
 
 def find_changed_map_keys(before: Struct, after: Struct) -> list[str]:
-    """Return the columns whose map keys contain a struct that differs from the one of the same column before."""
+    """Return the columns whose map keys contain a struct that differs from the preceding version of the column."""
     earlier = {column_id(field): field.type.key for _, field in iter_fields(before) if isinstance(field.type, Map)}
     keys = [
         (path, column_id(field), field.type.key) for path, field in iter_fields(after) if isinstance(field.type, Map)

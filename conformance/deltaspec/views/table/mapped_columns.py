@@ -50,7 +50,7 @@ def collect_mapped_columns(schema: Struct, configuration: dict[str, str], mappin
 
 
 def merge_mapped_columns(before: MappedColumns | None, after: MappedColumns | None) -> MappedColumns | None:
-    """Merge the columns of a version into those of all versions before it; the newer version takes precedence.
+    """Merge the columns of a version into the columns of all versions before it; the newer version takes precedence.
 
     If mapping is off, earlier columns are forgotten: files are then read by logical names, and ids may start over.
     """

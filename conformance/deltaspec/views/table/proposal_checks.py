@@ -1,4 +1,4 @@
-"""What proposals require of the state of a table: types, features and properties.
+"""Requirements of proposals for the state of a table: types, features and properties.
 
 The protocol does not contain these requirements, so findings are divergences (S44). Source: the proposals in
 `protocol_rfcs` of delta-io/delta.
@@ -23,7 +23,7 @@ ADAPTIVE_METADATA = "adaptiveMetadata"
 
 
 class ProposalCheck(msgspec.Struct, frozen=True):
-    """Something in a table that a requirement of a proposal concerns."""
+    """Requirement of a proposal, and the part of a table that it concerns."""
 
     requirement: str
     """Id of the requirement."""
@@ -41,7 +41,7 @@ class ProposedState(msgspec.Struct, frozen=True):
     schema: Struct | None
     """Complete schema; None if unknown."""
     special: Struct | None
-    """Columns with a type or metadata of its own; None if unknown."""
+    """Columns with an uncommon type or with metadata; None if unknown."""
     mapping: str | None
     clustering_columns: Collection[tuple[str, ...]] = ()
     """Logical paths."""
@@ -55,7 +55,7 @@ class ProposedState(msgspec.Struct, frozen=True):
 
 
 def find_state_checks(state: ProposedState) -> list[ProposalCheck]:
-    """Return everything that a proposal concerns, in the order of the schema."""
+    """Return every requirement of a proposal that concerns the table, in the order of the schema."""
     features = state.features
     return [
         *_check_types(state, features),

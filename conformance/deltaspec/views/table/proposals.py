@@ -1,4 +1,4 @@
-"""Views over what proposals require. The protocol does not contain them, so findings are divergences (S44)."""
+"""Views over the requirements of proposals. The protocol does not contain them, so findings are divergences (S44)."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def build_proposed_file_rows(
         table: file actions with the columns of `FILE_ACTION_SCHEMA`.
         file: log file of all actions, or of each.
         version: version of all actions, or of each.
-        files: what they are compared with.
+        files: requirements that they are compared with.
     """
     rows = []
     for index, action in enumerate(table.to_pylist()):

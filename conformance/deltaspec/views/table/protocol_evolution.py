@@ -40,9 +40,9 @@ def find_illegal_removals(before: Protocol | None, after: Protocol, revision: Re
 def find_removals_judged_elsewhere(
     before: Protocol | None, after: Protocol, revision: Revision = Revision.CURRENT
 ) -> list[str]:
-    """Return the listed features that the next protocol no longer supports for which E41 is not the question, sorted.
+    """Return the listed features that the next protocol no longer supports and that E41 does not cover, sorted.
 
-    They are in `REMOVABLE`, or a feature of the next protocol requires them, which is a fault of its own.
+    They are in `REMOVABLE`, or a feature of the next protocol requires them, which is a separate fault.
     """
     if before is None or not has_known_features(after):
         return []

@@ -1,4 +1,4 @@
-"""Protocol, metadata, domains and transactions of a table, as the actions applied so far leave them.
+"""Protocol, metadata, domains and transactions of a table after the actions applied so far.
 
 This is the mutable implementation of the model's replay for everything except files.
 """
@@ -31,12 +31,12 @@ class Refusal(msgspec.Struct, frozen=True):
     """Why a client must not read or write a table."""
 
     requirement: str
-    """Id of the requirement that tells it so."""
+    """Id of the requirement that says so."""
     reason: str
 
 
 class ReplayedState:
-    """State of a table after the actions applied so far, and what follows from it."""
+    """State of a table after the actions applied so far, and facts derived from it."""
 
     def __init__(self, revision: Revision = Revision.CURRENT) -> None:
         self.revision = revision
@@ -67,9 +67,9 @@ class ReplayedState:
         self.protocol_was_lost: bool = False
         """Whether the protocol of some version so far could not be decoded: the table may have supported more."""
         self.lost_cause: tuple[str, str | None] | None = None
-        """Why actions were lost first, and the file; None if none were."""
+        """Why actions were first lost, and the file; None if none were lost."""
         self.schema_fault: SchemaError | None = None
-        """Why the schema string of the metadata has no meaning."""
+        """Why the schema string of the metadata cannot be read."""
         self._reader = SchemaReader()
 
     @property
@@ -85,7 +85,7 @@ class ReplayedState:
 
     @property
     def partition_columns(self) -> tuple[dict[str, DataType] | None, dict[str, str]]:
-        """Types of the partition columns by physical name, and logical to physical name of those that differ.
+        """Types of the partition columns by physical name, and physical by logical name where the names differ.
 
         The types are None if the state is unknown, or a partition column is not in the schema.
         """

@@ -1,4 +1,4 @@
-"""Row constraints of a table (CHECK constraints, invariants, generated columns), and since when they apply."""
+"""Row constraints of a table (CHECK constraints, invariants, generated columns), and when they apply."""
 
 from __future__ import annotations
 

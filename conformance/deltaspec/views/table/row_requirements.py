@@ -1,4 +1,4 @@
-"""What a table requires of its rows (required columns, row constraints), and the versions in which it applied."""
+"""Requirements for the rows of a table (required columns, row constraints), and the versions in which they applied."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RequirementPeriod(msgspec.Struct, Generic[S], frozen=True):
     until: int | None = None
     """First version after the period; None if it includes the validated version."""
     table: TableSchema | None = None
-    """Schema of the last version of the period; None if that is the validated version."""
+    """Schema of the last version of the period; None if it is the validated version."""
 
     @property
     def location(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class RowRequirementHistory(RequirementPeriods[Subject]):
     def __init__(self, revision: Revision) -> None:
         super().__init__()
         self.leaves = RequirementPeriods[RequiredLeaf]()
-        """Those that the log alone can contradict."""
+        """Required columns that the log alone can contradict."""
         self._revision = revision
         self._required = ColumnCache(_list_required)
 

@@ -34,7 +34,7 @@ class SchemaReader:
         self._columns: dict[bytes, Field] = {}
 
     def parse(self, schema_string: str) -> Struct:
-        """Parse the next schema string; the result equals that of `parse_schema`.
+        """Parse the next schema string; the result equals the result of `parse_schema`.
 
         Raises:
             SchemaError: see `parse_schema`.
@@ -95,7 +95,7 @@ class ColumnCache(Generic[T]):
 
 
 def find_appended_columns(before: Struct | None, after: Struct) -> Struct | None:
-    """Return the columns that a schema adds behind those of an earlier one; None if that has another column.
+    """Return the columns that a schema appends to an earlier schema; None if it does not begin with its columns.
 
     Args:
         before: earlier schema; None if it is unknown.

@@ -135,13 +135,13 @@ class TableState(ReplayedState):
         self.iceberg = IcebergHistory()
         """History of enabled Iceberg compatibilities."""
         self.file_requirements = RequirementHistory()
-        """History of what the table requires of its live files."""
+        """History of the requirements for live files."""
         self.conditions = RowConstraintHistory(revision)
         """History of row constraints."""
         self.row_requirements = RowRequirementHistory(revision)
-        """History of what the table requires of its rows."""
+        """History of the requirements for rows."""
         self.uses = FeatureUseHistory(revision)
-        """History of what needs a feature."""
+        """History of the uses of features."""
         self._leaves = ColumnCache(list_leaf_columns)
         self._mapping_of_fields: list[Row] = []
         """Column mapping of the fields of the schema, in the order of `data_types.iter_fields`."""
@@ -172,7 +172,7 @@ class TableState(ReplayedState):
 
         The actions of a commit have no order: all are applied before the state of the version is evaluated.
         """
-        if self.has_only_commit_info(actions):  # most commits change nothing else than files
+        if self.has_only_commit_info(actions):  # most commits change only files
             self.columns.changes, self._removed_domains = {}, frozenset()
             self._preceding_version = version
             return
@@ -201,7 +201,7 @@ class TableState(ReplayedState):
         self._preceding_version = version
 
     def has_only_commit_info(self, actions: list[tuple[int, WireStruct]]) -> bool:
-        """Return whether actions leave the known state of an earlier commit or checkpoint as it is."""
+        """Return whether actions do not change the known state of an earlier commit or checkpoint."""
         is_known = self.first_commit is not None and self.columns.has_applied(self.metadata)
         return is_known and all(type(action) is CommitInfo for _, action in actions)
 
@@ -226,7 +226,7 @@ class TableState(ReplayedState):
         )
 
     def _evaluate(self, change: _Change, actions: list[tuple[int, WireStruct]]) -> None:
-        """Evaluate what relates parts of the state, if the version changed one of them.
+        """Evaluate the relations between parts of the state, if the version changed one of them.
 
         Nothing here depends on which action a version has: a protocol alone, for example, can make a schema illegal.
         """
@@ -340,7 +340,7 @@ class TableState(ReplayedState):
     def _find_proposed_files(
         self, partitions: Mapping[str, DataType] | None, leaves: tuple[LeafColumn, ...] | None
     ) -> ProposedFiles | None:
-        """Return what proposals require of file actions; None if the table uses no such proposal."""
+        """Return the requirements of proposals for file actions; None if the table uses no such proposal."""
         if self.revision is not Revision.CURRENT or self.supported is None:
             return None
         listed = {table_features.strip_preview_suffix(name) for name in self.supported}
@@ -495,7 +495,7 @@ class TableState(ReplayedState):
         self.views["nested_ids"].replace(location, ((row["column"], row) for row in nested_ids))
 
     def _evaluate_proposals(self, change: _Change) -> None:
-        """Evaluate what proposals require of the state; only the current revision has proposals."""
+        """Evaluate the requirements of proposals; only the current revision has proposals."""
         before, self._schema_of_proposals, rows = self._schema_of_proposals, self.schema, []
         is_current = self.revision is Revision.CURRENT
         if is_current and self.protocol is not None and self.metadata is not None and self.supported is not None:
@@ -526,7 +526,7 @@ class TableState(ReplayedState):
             self._hidden_columns = {self.metadata.id: self._hidden_columns.get(self.metadata.id, {}) | names}
 
     def _evaluate_file_requirements(self, change: _Change) -> None:
-        """Evaluate what the state requires of live files."""
+        """Evaluate the requirements of the state for live files."""
         columns, logical = self.partition_columns
         settings = self.metadata.configuration if self.metadata else {}
         required = FileRequirements(

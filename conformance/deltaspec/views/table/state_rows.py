@@ -33,7 +33,7 @@ class StateRows:
             self.add(location, content, key)
 
     def replace(self, location: Row, contents: Iterable[tuple[Hashable, Row]]) -> None:
-        """Replace the rows of all keys by those of the next version; only rows that differ are added.
+        """Replace the rows of all keys by the rows of the next version; only rows that differ are added.
 
         Args:
             location: location columns of the rows.
@@ -50,7 +50,7 @@ class StateRows:
             self.add_if_changed(location, content, key)
 
     def extend(self, location: Row, contents: Iterable[tuple[Hashable, Row]]) -> None:
-        """Add the rows that the next version has in addition; arguments as those of `replace`."""
+        """Add further rows of the next version; arguments as in `replace`."""
         for key, columns in contents:
             number = 1
             while (key, number) in self._latest:

@@ -1,4 +1,4 @@
-"""The schema of one version, with all that decides how data files are read by it."""
+"""The schema of one version, with everything that decides how data files are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locations of types in a schema, their recorded changes, and what differs between two schemas.
+"""Locations of types in a schema, their recorded changes, and the differences between two schemas.
 
 A *location* is where a type occurs: a struct field, or a key, value or element below one. The metadata of the nearest
 struct field records its changes. Source: Type Widening (current).

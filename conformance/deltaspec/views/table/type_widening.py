@@ -202,7 +202,7 @@ class WideningHistory:
     def _follow(
         self, locations: list[TypeLocation], location: Row, *, by_id: bool
     ) -> list[tuple[_TrackedLocation, ChangedType]]:
-        """Replace the locations by those of a schema, and return the earlier location and the change per new type."""
+        """Move to the locations of a schema. Return the earlier location and the change per new type."""
         version: int = location["version"]
         begins = version == 0 and ".checkpoint." not in location["file"]
         is_first = self._seen is None

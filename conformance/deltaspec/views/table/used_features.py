@@ -1,4 +1,4 @@
-"""What in the state of a table needs a table feature: types, column metadata, properties and domains.
+"""Parts of the table state that need a table feature: types, column metadata, properties and domains.
 
 Source: Table Features, and the chapter of each feature.
 """
@@ -26,7 +26,7 @@ DOMAIN_METADATA = "domainMetadata"
 
 
 class FeatureUse(NamedTuple):
-    """Something in the state of a table that needs a feature."""
+    """A part of the table state that needs a feature."""
 
     feature: str
     kind: str
@@ -62,7 +62,7 @@ def find_schema_uses(schema: Struct, revision: Revision = Revision.CURRENT) -> f
 
 
 def _iter_type_features(kind: DataType) -> Iterator[str]:
-    """Yield the features that a type needs, without those of struct fields in it, which are columns themselves."""
+    """Yield the features that a type needs, except for struct fields in it, which are columns themselves."""
     match kind:
         case Primitive(name):
             feature = PRIMITIVES.get(name)
@@ -100,9 +100,8 @@ def find_abandoned_uses(
 ) -> frozenset[FeatureUse]:
     """Return the uses whose feature a new protocol does not support. A proposal forbids nothing.
 
-    E41 leaves open whether a feature may be dropped. The state after it must be legal in any case. A separate
-    requirement covers what type widening leaves behind, and another one features that a feature of the new protocol
-    requires.
+    E41 leaves open whether a feature may be dropped. The state after it must be legal in any case. Separate
+    requirements cover the traces that type widening leaves, and features that a feature of the new protocol requires.
 
     Args:
         kept: uses by the versions before and after the protocol.

@@ -1,7 +1,8 @@
-"""Decode deletion vectors with pyroaring, as strictly as the decoder of the model.
+"""Decode deletion vectors with pyroaring, as strictly as `deltaspec.protocol.files.roaring` does.
 
-pyroaring accepts trailing bytes and wrong offsets. So a bitmap that it does not serialize to the same bytes is decoded
-again by the model, which decides. The model also decodes every text that is not Z85, and reports what is wrong with it.
+pyroaring accepts trailing bytes and wrong offsets. Therefore `deltaspec.protocol` decodes every bitmap again that
+pyroaring does not serialize to the same bytes, and decides whether it is valid. It also decodes every text that is not
+Z85, and reports the fault.
 """
 
 import struct
@@ -97,7 +98,7 @@ def decode_bitmap(data: bytes) -> BitMap64:
     if rows.serialize() != bitmap:
         check_bitmap(
             data, max_rows=max(len(rows), 1)
-        )  # another encoding of the same rows, or a defect that the model reports
+        )  # another encoding of the same rows, or a defect that `protocol` reports
     if rows and rows.max() >= 1 << 63:
         raise DeletionVectorError("bitmap has row indexes of 2^63 or more")
     return rows

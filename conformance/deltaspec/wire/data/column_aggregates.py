@@ -74,7 +74,7 @@ class ColumnAggregate:
         self._prepare(column)
 
     def _prepare(self, column: FileColumn, unread: str | None = None, *, optional: bool = False) -> None:
-        """Create a leaf for every column that is not a struct, and a check for everything that rows can violate.
+        """Create a leaf for every column that is not a struct, and a check for every requirement that rows can violate.
 
         `optional`: a parent struct is nullable.
         """
@@ -208,10 +208,10 @@ class ColumnAggregate:
         first = min(rows, default=0) - batch.offset
         self._checks["range", column.path].record_violations(rows, str(values[first]) if rows else None)
 
-    # what was found
+    # results
 
     def leaves(self, rows: int, valid_rows: int) -> list[LeafValues]:
-        """Return the leaf values, for a file with so many rows."""
+        """Return the leaf values; `rows` is the number of rows of the file."""
         return [leaf.values(rows, valid_rows) for leaf in self._leaves.values()]
 
     def unread_leaves(self, reason: str) -> list[LeafValues]:

@@ -56,7 +56,7 @@ class IdentityValues(msgspec.Struct):
         self.values |= new
 
     def record_repeats(self, seen: BitMap64) -> None:
-        """Record the values that earlier files have as well."""
+        """Record the values that earlier files also have."""
         self._record_repeated(self.values & seen)
 
     def _record_repeated(self, values: BitMap64) -> None:

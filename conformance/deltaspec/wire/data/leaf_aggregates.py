@@ -163,7 +163,7 @@ class LeafAggregate:
         return found
 
     def values(self, rows: int, valid_rows: int) -> LeafValues:
-        """Return the result for a file with so many rows."""
+        """Return the result for a file with `rows` rows."""
         path = self.column.path
         if self.unread is not None:
             return LeafValues(path, rows, valid_rows, unread=self.unread)

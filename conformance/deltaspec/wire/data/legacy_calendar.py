@@ -4,8 +4,9 @@ That calendar is Julian up to 1582-10-04, and times before 1900 use the local cl
 the Gregorian calendar. Spark recognizes such files by their key-value metadata and shifts the values; other engines
 read other days. The protocol does not mention calendars, so the values of such files are undecided.
 
-Spark before 2.4.6 and Databricks 7.3 write files that do not name their Spark version. Which calendar they use depends
-on the settings of the writer, and which one Spark expects on those of the reader. Spark never shifts `timestamp_ntz`.
+Spark before 2.4.6 and Databricks 7.3 write files that do not name their Spark version. Their calendar depends on the
+settings of the writer, and the calendar that Spark expects on the settings of the reader. Spark never shifts
+`timestamp_ntz`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _VERSION, _DATES, _INT96, _SPARK_SCHEMA = (
 )
 _FIRST_GREGORIAN_DAY = date(1582, 10, 15).toordinal() - date(1970, 1, 1).toordinal()
 _FIRST_PLAIN_MICROSECOND = int(datetime(1900, 1, 2, tzinfo=UTC).timestamp()) * 1_000_000
-"""A day after the begin of 1900, when it had begun in every time zone."""
+"""A day after the start of 1900, when 1900 had begun in every time zone."""
 
 
 def find_first_unambiguous_values(parquet: pq.ParquetFile) -> dict[str, int]:

@@ -6,7 +6,7 @@ Rows of different files are equal if the columns of the table are. These do not 
 - whether a null column is missing from the file;
 - the sign of zero, the bits of NaN, and the order of map entries;
 - how variants are encoded and shredded;
-- dates before 1582-10-15 (also those of `timestamp_ntz`, which may be widened dates) and times before 1900, because
+- dates before 1582-10-15 (also in `timestamp_ntz`, which may be widened dates) and times before 1900, because
   files may store them in two calendars (`legacy_calendar`).
 
 Hashes are comparable within one process only.
@@ -55,7 +55,8 @@ def hash_rows(columns: Sequence[tuple[FileColumn, pa.Array | None]], rows: int, 
     """Return a hash of each row.
 
     Args:
-        columns: columns of the table, in the same order for every file; the array is None if the file has no such one.
+        columns: columns of the table, in the same order for every file; the array is None if the file does not have the
+            column.
         rows: number of rows.
         constant: text that is part of every row: the partition values.
 
@@ -143,7 +144,7 @@ def _hash_map(column: FileColumn, array: pa.Array) -> pl.Series:
 
 
 def hash_variants(column: FileColumn, array: pa.Array) -> pl.Series:
-    """Return hashes of the values, whatever their encoding; those of nulls are arbitrary."""
+    """Return hashes of the values, whatever their encoding; hashes of nulls are arbitrary."""
     decoder = VariantDecoder()
     hashes = []
     try:

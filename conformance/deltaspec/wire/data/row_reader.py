@@ -130,7 +130,7 @@ def _check_partition_not_null(column: FileColumn, values: dict[str, str | None],
 
 
 def _group_columns(columns: list[FileColumn]) -> Iterator[list[FileColumn]]:
-    """Yield groups of columns to read together: those of fixed width, and each other column alone."""
+    """Yield groups of columns to read together: all columns of fixed width, and each other column alone."""
     narrow = [column for column in columns if _is_narrow(column.file_type)]
     for start in range(0, len(narrow), _MAX_GROUP_COLUMNS):
         yield narrow[start : start + _MAX_GROUP_COLUMNS]
@@ -193,7 +193,7 @@ class GroupReader:
     ) -> list[ColumnAggregate] | None:
         """Return the aggregate of a single column of strings, read as indexes into its dictionary.
 
-        None for any other columns, and if anything is wrong with the dictionary: reading the strings shows what.
+        None for any other columns, and if the dictionary has a fault, which reading the strings then shows.
         """
         column = self.columns[0]
         if len(self.columns) > 1 or column.kind != Primitive("string") or column.path[0] in partitions:

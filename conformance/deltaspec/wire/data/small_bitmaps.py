@@ -14,7 +14,7 @@ VECTORS_AT_ONCE = 1 << 15
 _WITHOUT_RUNS = 12346
 """Cookie of a 32-bit Roaring bitmap without containers of runs."""
 MOST_ROWS = 32
-"""Rows of a small vector. Longer ones would take more memory, and gain less."""
+"""Rows of a small vector. Larger vectors would take more memory and save less time."""
 FEWEST_VECTORS = 1000
 """Vectors from which on a summary takes less time than the decoder: it needs some milliseconds for any number."""
 _HEADER: dict[int, int] = {0: MAGIC, 1: 1, 2: 0, 4: _WITHOUT_RUNS, 5: 1, 7: 16}

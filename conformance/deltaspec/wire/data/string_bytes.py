@@ -4,7 +4,7 @@ import pyarrow as pa
 
 
 def is_ascii(strings: pa.Array) -> bool:
-    """Return whether all strings consist of ASCII; false for types of which this is not known.
+    """Return whether all strings are ASCII; false for types that cannot be checked.
 
     Bytes of nulls and bytes between strings count, too. Validating each string takes ten times as long.
 

@@ -1,4 +1,4 @@
-"""Decode canonical lines of the log: lines without a byte more than necessary, so they have no defect.
+"""Decode canonical lines of the log: they have no byte more than necessary, and therefore no defect.
 
 `msgspec` encodes an action in the fewest bytes that decode to it: each known key once, no nulls or white space, the
 shortest escapes and numbers. So a line as long as its encoded action has no repeated or unknown key and no second
@@ -47,7 +47,7 @@ class _BlockDecoder(NamedTuple):
     """Decoder of several lines."""
 
     decode: Callable[[bytes], list[Any]]
-    """Decodes lines to objects with an attribute for each kind of action; None for those that a line does not have."""
+    """Decodes lines to objects with an attribute for each kind of action; None for kinds that a line does not have."""
     kinds: dict[type[WireStruct], str]
     bytes_around: dict[type[WireStruct], int]
     """Length of a line without the body of its action."""
@@ -64,8 +64,8 @@ def _get_block_decoder(revision: Revision) -> _BlockDecoder:
 def decode_canonical_block(block: bytes, revision: Revision) -> tuple[list[str], list[WireStruct]] | None:
     """Return kind and action of every line, decoded in one call; None unless all lines are canonical.
 
-    The proof is that of single lines, for all lines at once. No line is shorter than its encoded action. So if the
-    lengths are equal in total, they are equal for every line, and there is nothing else between the lines.
+    The proof for single lines holds for all lines at once: no line is shorter than its encoded action. So if the total
+    lengths are equal, the lengths of every line are, and nothing else is between the lines.
 
     Args:
         block: lines of a file; the last one may have no line feed.

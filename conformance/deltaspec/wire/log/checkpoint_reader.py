@@ -62,7 +62,7 @@ class SidecarFile(msgspec.Struct):
     """None for a file that is not listed."""
     unreadable: str | None = None
     storage_error: str | None = None
-    """Why the file could not be read from storage, so that its listed size may not be that of a file."""
+    """Why the file could not be read from storage, so that its listed size may be wrong."""
     unexpected_actions: list[str] = msgspec.field(default_factory=list)
 
 
@@ -85,7 +85,7 @@ class ParsedCheckpoint(msgspec.Struct):
     storage_error: str | None = None
     """Why a part could not be read from storage; this is not a defect of the table."""
     was_deleted_while_read: bool = False
-    """The checkpoint was deleted while it was read, so its sidecars may be deleted as well."""
+    """The checkpoint was deleted while it was read, so its sidecars may be deleted too."""
     rows_without_action: int = 0
     rows_without_known_action: int = 0
     """Rows and JSON lines without an action that the revision defines, which may have another one."""
@@ -103,7 +103,7 @@ class ParsedCheckpoint(msgspec.Struct):
 
     @property
     def unread_reason(self) -> str | None:
-        """Why some of its actions, of whatever kind, could not be read; None if each could be, or its kind is known."""
+        """Why some actions of unknown kind could not be read; None if all could be read or have a known kind."""
         if self.unreadable is not None or self.storage_error is not None:
             return self.storage_error or self.unreadable
         return "a line of the checkpoint cannot be decoded" if None in self.undecoded_kinds else None
@@ -304,7 +304,7 @@ class PartSummary(msgspec.Struct):
 
 
 def list_parts(read: ParsedCheckpoint) -> list[CheckpointPart]:
-    """Return the readable files with file actions: those of the checkpoint, then its sidecars, each once."""
+    """Return the readable files with file actions: the files of the checkpoint, then its sidecars, each once."""
     parts = [
         CheckpointPart(file.removeprefix(f"{LOG_DIRECTORY}/"), checksum=log.checksum) for file, log in read.json_lines
     ]

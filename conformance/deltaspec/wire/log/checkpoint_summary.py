@@ -1,4 +1,4 @@
-"""Count what checkpoint rows contain outside of `FILE_ACTION_SCHEMA`, and read the Parquet schema of the file.
+"""Count the fields of checkpoint rows outside of `FILE_ACTION_SCHEMA`, and read the Parquet schema of the file.
 
 Counted are statistics as JSON and as columns, typed partition values, and fields that tombstones should not have.
 Replay does not need them, so each batch is counted and then dropped.
@@ -169,7 +169,7 @@ def _has_json_statistics(column: pa.Array) -> pa.Array | None:
         pass
     try:  # Arrow has no length function for string views
         return pc.greater_equal(pc.binary_length(pc.cast(texts, pa.large_binary())), SHORTEST_STATISTICS)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # not a string, which reading the file actions reports
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # not a string; reading the file actions reports it
         return None
 
 

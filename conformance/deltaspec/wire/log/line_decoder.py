@@ -106,7 +106,7 @@ class LogSummary(msgspec.Struct, frozen=True):
     undecoded_kinds: frozenset[str | None]
     """As in `LogFile`."""
     unread: list[str]
-    """Why the first line that was not decoded was not; empty if all were."""
+    """Why the first undecoded line was not decoded; empty if all lines were."""
     removes_with_data_change: int
     has_cdc: bool
     sha256: str | None
@@ -130,7 +130,7 @@ def decode_lines(data: bytes, revision: Revision = Revision.CURRENT, *, with_dig
 
 
 def split_blocks(data: bytes) -> Iterator[bytes]:
-    """Yield the blocks of a file: complete lines with their line feeds, of which the last line may have none."""
+    """Yield the blocks of a file: complete lines with their line feeds; the last line may have none."""
     start = 0
     while (end := data.find(b"\n", start + BLOCK_BYTES) + 1) > 0:
         yield data[start:end]
@@ -324,7 +324,7 @@ def explain_and_decode(line: bytes, revision: Revision) -> tuple[str | None, Wir
             body = {}
         try:
             action = msgspec.convert(_to_python(body), get_action_types(revision)[fault.kind])
-        except msgspec.ValidationError as error:  # the schema accepts it, so one of the two is wrong
+        except msgspec.ValidationError as error:  # the schema accepts the line, so decoder and schema disagree
             fault = replace(fault, schema_error=str(error), pointer=f"/{fault.kind}")
     return fault.kind, action, fault if fault.has_defect else None
 

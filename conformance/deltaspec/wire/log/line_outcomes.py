@@ -45,7 +45,7 @@ class LineOutcomes:
         self.codes = array("I")
         """Index in `distinct` of the outcome of each line."""
         self.distinct = [Outcome(None)]
-        """Distinct outcomes; the one at index `UNREAD` is of lines that were not decoded."""
+        """Distinct outcomes; index `UNREAD` is for lines that were not decoded."""
         self._codes: dict[tuple[str | None, LineError | None], int] = {}
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class LineOutcomes:
         return [(self.distinct[code], number) for code, number in Counter(self.codes).items()]
 
     def summary(self) -> OutcomeSummary:
-        """Return what the outcomes have in common, whatever lines they are of."""
+        """Return the summary of the outcomes, which does not depend on their lines."""
         codes, distinct = self.codes, tuple(self.distinct)
         if len(codes) > _FEW_LINES or any(fault is not None for _, fault in distinct):
             return _summarize_outcomes(codes, distinct)
@@ -76,9 +76,9 @@ class LineOutcomes:
 
 
 _FEW_LINES = 8
-"""Lines of a file whose summary is cached, because most commits of a table have lines of the same kinds.
+"""Maximum number of lines of a file whose summary is cached: most commits of a table have lines of the same kinds.
 
-Summaries of files with defects are not, because the text of a defect may be as long as its line.
+Summaries of files with defects are not cached, because the text of a defect may be as long as its line.
 """
 
 

@@ -260,7 +260,7 @@ def is_convertible(schema: str, value: Any) -> bool:
 
 
 def _without_fractions(value: Any) -> Any:
-    """Replace numbers by Python numbers, and those that are not integers of 64 bits by one that no field accepts."""
+    """Replace numbers by Python numbers, and numbers that are not 64-bit integers by one that no field accepts."""
     match value:
         case Number():
             return int(value) if value.is_integer and len(value) <= _INTEGER_LENGTH else math.nan
@@ -272,7 +272,7 @@ def _without_fractions(value: Any) -> Any:
 
 
 def compute_shape(value: Any) -> tuple[Any, ...] | None:
-    """Return everything that a schema depends on: member names and value types; None if that is too long."""
+    """Return everything that a schema depends on: member names and value types; None if the result is too long."""
     found: list[Any] = []
     pending, length = [value], 0
     while pending:

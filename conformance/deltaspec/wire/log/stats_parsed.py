@@ -36,7 +36,7 @@ _VARIANT_MEMBERS = {"metadata", "value"}
 
 
 class StoredForm(msgspec.Struct, frozen=True):
-    """What the Arrow type of a column does not say about how a file stores it."""
+    """Facts about how a file stores columns that their Arrow types do not show."""
 
     int96_paths: frozenset[str] = frozenset()
     """Columns stored as INT96, joined by dots: they are instants although their Arrow type has no time zone."""
@@ -144,7 +144,7 @@ class _Renderer:
         return texts.set(~pc.to_series(pc.is_valid(statistics)), None)
 
     def render_members(self, array: pa.StructArray, path: Path, names: _Names) -> Iterable[tuple[str, pl.Series]]:
-        """Yield each member of a struct by name; members with the same name cannot be told apart."""
+        """Yield each member of a struct by name; members with the same name cannot be distinguished."""
         for name, number in Counter(member.name for member in array.type).items():
             if names is not None and name not in names:
                 continue

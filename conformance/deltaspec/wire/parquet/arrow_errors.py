@@ -1,4 +1,4 @@
-"""Distinguish corrupt Parquet files from those that only Arrow cannot read."""
+"""Distinguish corrupt Parquet files from files that only Arrow cannot read."""
 
 import pyarrow as pa
 
@@ -24,6 +24,6 @@ def is_corruption(fault: Exception) -> bool:
 
 
 def is_unsupported(fault: Exception) -> bool:
-    """Return whether an error of Arrow means that it does not implement what a file uses."""
+    """Return whether an error of Arrow means that it does not implement a part of the format that the file uses."""
     text = str(fault).casefold()
     return isinstance(fault, NotImplementedError) or any(part in text for part in _UNSUPPORTED)

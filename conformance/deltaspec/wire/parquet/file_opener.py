@@ -16,7 +16,7 @@ LARGE_FILE_BYTES = 16 << 20
 """Files up to this size are read at once."""
 MAX_ROWS_OF_ANY_FILE = 1 << 22
 MAX_ROWS_PER_BYTE = 1 << 12
-"""Above the run-length encoding of any engine: Arrow writes a million equal rows in some hundred bytes."""
+"""More than the run-length encoding of any engine needs: Arrow writes a million equal rows in some hundred bytes."""
 _OPTIONS: dict[str, Any] = {
     "thrift_string_size_limit": 64 << 20,
     "thrift_container_size_limit": 1 << 22,
@@ -84,7 +84,7 @@ def open_data_file(source: Any, size: int) -> OpenedFile:
 def read_all(source: Any, size: int) -> bytes:
     """Return the bytes of a file up to `LARGE_FILE_BYTES`, since it may have grown.
 
-    Arrow allocates what is requested, so the first request is for what the file should have.
+    Arrow allocates the requested size, so the first request is for the expected size of the file.
     """
     pieces = []
     remaining, request = LARGE_FILE_BYTES, max(size, _STREAM_BYTES)
@@ -98,7 +98,7 @@ def read_all(source: Any, size: int) -> bytes:
 def _get_buffer_size(size: int) -> int:
     """Return the read buffer for the column chunks of a file; 0 reads complete chunks.
 
-    With a buffer, Arrow allocates what a page header states, up to 2 GiB. For a complete chunk it allocates no more
-    than the bytes of the chunk.
+    With a buffer, Arrow allocates the size that a page header states, up to 2 GiB. For a complete chunk it allocates no
+    more than the bytes of the chunk.
     """
     return _STREAM_BYTES if size > LARGE_FILE_BYTES else 0

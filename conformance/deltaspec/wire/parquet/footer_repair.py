@@ -39,7 +39,7 @@ def drop_unknown_group_types(footer: bytes) -> bytes:
 
 
 def _find_unknown_group_type(reader: ThriftReader) -> tuple[int, int]:
-    """Move past a schema element; return the bounds of its last field if that is UNKNOWN on a group, else (0, 0)."""
+    """Move past a schema element; return the bounds of its last field if it is UNKNOWN on a group, else (0, 0)."""
     is_group, found, before = True, (0, 0), reader.position
     for number, kind in reader.iter_fields():
         found = (0, 0)  # numbers of later fields are relative to the previous one, so only the last can be dropped

@@ -1,7 +1,7 @@
 """Estimate the memory that the pages of a Parquet file need, from their headers, before any page is decoded.
 
-A page may be compressed ten-thousandfold, so the length of a file does not bound what reading it takes. Only the
-headers of files that are read at once are checked; larger files are streamed.
+A page may be compressed ten-thousandfold, so the length of a file does not bound the memory that reading it needs. Only
+the headers of files that are read at once are checked; larger files are streamed.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class PagesTooLarge(ValueError):
 
 
 class PageSummary(NamedTuple):
-    """What the page headers of a file say."""
+    """Summary of the page headers of a file."""
 
     value_bytes: int = 0
     """Estimate of the longest value of variable length; 0 if there is none."""
@@ -49,7 +49,7 @@ class _Page(NamedTuple):
 
 
 def summarize_pages(data: bytes) -> PageSummary:
-    """Summarize the pages of a file. If its structure is invalid, decoding it reports what is wrong with it.
+    """Summarize the pages of a file. If its structure is invalid, decoding it reports the fault.
 
     Args:
         data: the complete file.
@@ -115,7 +115,7 @@ def _iter_pages(data: bytes, chunk: ColumnChunk) -> Iterator[_Page]:
 
 
 def _read_page(data: bytes) -> tuple[_Page, int | None]:
-    """Return the page whose header some bytes begin with, and its length in the file; None if that is negative."""
+    """Return the page whose header begins the bytes, and its length in the file; None if the length is negative."""
     reader = ThriftReader(data)
     numbers = {1: 0, 2: 0, 3: 0}
     value_count, encoding = 0, -1

@@ -40,7 +40,7 @@ def _compile_chunk() -> re.Pattern[bytes]:
 
 
 def _headers(*types: int) -> bytes:
-    """Match the header of a field of one of these types, whose number follows from that of the field before it."""
+    """Match the header of a field of one of these types, whose number follows from the number of the previous field."""
     return b"[" + b"".join(rb"\x%02x" % (step << 4 | kind) for step in range(1, 16) for kind in types) + b"]"
 
 

@@ -1,6 +1,6 @@
 """Decode Parquet footers: the schema, and the metadata of column chunks.
 
-The structures and field numbers are those of `parquet.thrift` (FileMetaData). Fields that no caller needs are skipped.
+The structures and field numbers come from `parquet.thrift` (FileMetaData). Fields that no caller needs are skipped.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ class ColumnChunk(msgspec.Struct, frozen=True):
 def decode_schema(data: bytes) -> tuple[Node, int]:
     """Return the root of the schema, and the number of bytes up to the end of the schema.
 
-    Footers that begin with the same bytes, up to there, have the same schema.
+    Footers with the same bytes up to that position have the same schema.
 
     Raises:
         ThriftError: the bytes are not a footer, or its schema is not a tree.
@@ -128,7 +128,7 @@ def iter_column_chunks(data: bytes) -> Iterator[ColumnChunk]:
 
 
 def iter_chunks(data: bytes, schema_end: int = 0) -> Iterator[ThriftReader]:
-    """Yield a reader at the begin of each column chunk; the caller moves it past the chunk."""
+    """Yield a reader at the start of each column chunk; the caller moves it past the chunk."""
     reader = ThriftReader(data)
     for number, kind in reader.iter_fields():
         if number == _ROW_GROUPS and kind == LIST:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 TAIL_BYTES = 64 << 10
-"""Bytes to fetch from the end when a file is opened; Arrow searches the footer in as many."""
+"""Bytes to fetch from the end when a file is opened; Arrow searches the footer in the same number of bytes."""
 BLOCK_BYTES = 1 << 20
 """Minimum length of later requests, because each may wait for a network."""
 

@@ -40,18 +40,18 @@ _CLIENT_OPTIONS = (
     "timeout",
     "user_agent",
 )
-"""Options of the HTTP client among the settings, with the prefix of the store, such as `AWS_ALLOW_HTTP`."""
+"""Settings that are options of the HTTP client, with the prefix of the store, such as `AWS_ALLOW_HTTP`."""
 
 
 def build_client_options(scheme: str, policy: RetryPolicy, settings: StorageSettings) -> dict[str, Any]:
     """Return the configuration of a store, as keyword arguments of `obstore.store.from_url`.
 
-    Explicit client options replace those of the environment, so `_CLIENT_OPTIONS` of the environment are repeated.
+    Explicit client options override the environment, so `_CLIENT_OPTIONS` of the environment are repeated.
 
     Args:
         scheme: scheme of the table's URI.
         policy: retries and timeouts.
-        settings: settings of every provider; those of other providers are ignored.
+        settings: settings of every provider; settings of other providers are ignored.
 
     Raises:
         InvalidUsage: an endpoint among the settings is not a URL, or a token cannot be sent in a header.
@@ -147,7 +147,8 @@ def describe_error(fault: BaseException, settings: StorageSettings = ENVIRONMENT
 def is_unanswered(fault: BaseException) -> bool:
     """Return whether a request got no usable response, so that another attempt may succeed.
 
-    It broke off, timed out, or the store failed. Missing credentials and rejected certificates last.
+    It broke off or timed out, or the store failed. A retry does not help with missing credentials or rejected
+    certificates.
     """
     text = str(fault)
     if any(sign in text for sign in (*_METADATA_SERVICES, *_LASTING)):

@@ -18,7 +18,7 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _OBJECT_ROOT = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*://[^/]*)/+(.+)", re.DOTALL)
 _NON_CANONICAL_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
 _SIGN_OF_NON_CANONICAL_KEYS = "[./:]/"
-"""Keys that the pattern matches contain it, begin with `/` or end with `.`. Few other keys do."""
+"""Keys that the pattern matches contain this text, begin with `/` or end with `.`. Few other keys do."""
 MAX_STORES = 100
 """Limit of locations outside of the table, because a hostile log may name any number of hosts."""
 
@@ -85,7 +85,7 @@ class DataAccess:
         """Return the name of a file in the table that a path with a leading slash means, apart from the slash.
 
         Such a path leads to the root of the storage. It is not followed, but if the table has the file, the writer
-        meant that one. After `_MOST_MISSES` other paths, none is looked up any more.
+        meant the file in the table. After `_MOST_MISSES` other paths, none is looked up any more.
         """
         name = normalize_key(key[1:])
         if not key.startswith("/") or is_outside_table(name) or name in ("", ".", ".."):

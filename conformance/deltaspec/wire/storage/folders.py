@@ -68,7 +68,7 @@ class Folders(Protocol):
         ...
 
     def identify(self, folder: str) -> Hashable:
-        """Return what is the same for all paths of one folder."""
+        """Return an identity that is the same for all paths of one folder."""
         ...
 
 
@@ -130,7 +130,7 @@ class LocalFolders:
 
 
 def _is_directory(path: str) -> bool:
-    """Return whether a path is a directory. Raise `NoPermission` if that is not known."""
+    """Return whether a path is a directory. Raise `NoPermission` if this cannot be found out."""
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except PermissionError as fault:
@@ -253,6 +253,6 @@ class ArrowFolders:
 
 
 def _append(uri: str, folder: str) -> str:
-    """Return the URI of a folder below another, with the query of that one."""
+    """Return the URI of a folder below another, with the query of the parent's URI."""
     path, mark, query = uri.partition("?")
     return f"{path.rstrip('/')}/{quote_path(folder)}".rstrip("/") + mark + query

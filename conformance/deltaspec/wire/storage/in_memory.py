@@ -31,7 +31,7 @@ class InMemoryStore:
         Args:
             uri: URI of the table, for display.
             files: path relative to the table -> content, or the error of reading it (`FileGone` if it is missing).
-            root: absolute path or URI of the table; None uses that of `fallback`.
+            root: absolute path or URI of the table; None uses the root of `fallback`.
             log: listing of the log directory, if another process made it.
             fallback: store for every other file; None if the table cannot be reached.
         """
@@ -86,7 +86,7 @@ class InMemoryStore:
         return self._get_fallback(path).open_seekable(path) if data is None else io.BytesIO(data)
 
     def _get_content(self, path: str) -> bytes | None:
-        """Return the content of a path if it is in memory; raise its error if that is."""
+        """Return the content of a path if it is in memory; raise the error if memory has an error for it."""
         data = self._files.get(check_inside_table(path))
         if isinstance(data, StorageError):
             raise data

@@ -83,7 +83,7 @@ class Entry(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def log_name(self) -> LogFileName:
-        """The name as that of a file of the log, parsed once: several steps need all names of a log."""
+        """The name parsed as the name of a log file, once: several steps need all names of a log."""
         return parse_log_file_name(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Say what a location is that has no Delta log, and what to do instead."""
+"""Recognize locations that have no Delta log, and say what to do instead."""
 
 import re
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _FORMATS = (
 
 
 def explain_missing_path(path: str) -> str | None:
-    """Return what a path that does not exist means if it is a URI or name of another system, and what to write."""
+    """Return what a missing path means if it is a URI or name of another system, and what to write instead."""
     if found := _ONE_SLASH.fullmatch(path):
         scheme, rest = found["scheme"].lower(), found["rest"]
         if scheme == "dbfs":
@@ -37,7 +37,7 @@ def explain_missing_path(path: str) -> str | None:
 
 
 def recognize_format(names: Iterable[str]) -> str | None:
-    """Return what a directory without a log is, from the names of its files relative to it."""
+    """Return the format of a directory without a log, recognized by the names of its files relative to it."""
     listed = list(islice(names, _MAX_NAMES))
     for pattern, text in _FORMATS:
         if any(map(pattern.fullmatch, listed)):

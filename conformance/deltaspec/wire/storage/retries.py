@@ -19,7 +19,7 @@ TIMEOUT_SECONDS = 15.0
 FIRST_PAUSE_SECONDS = 0.2
 MAX_PAUSE_SECONDS = 10.0
 OUTAGE_RETRY_SECONDS = 5.0
-"""Time for retries of other requests, after a store did not answer one for the configured time, until it answers."""
+"""Time for retries while a store is unavailable: since a request got no answer in the configured time."""
 _CLIENT_RETRIES = 2
 _CLIENT_RETRY_SECONDS = 2.0
 
@@ -120,7 +120,7 @@ class Attempts:
 
 
 def identify_store(uri: str, settings: StorageSettings) -> str:
-    """Return what is the same for tables whose requests go to the same bucket of the same endpoint."""
+    """Return an identity of the store, the same for tables whose requests go to the same bucket and endpoint."""
     endpoint = settings.get("AWS_ENDPOINT_URL") or ""
     return f"{urlsplit(redact_uri(uri)).netloc} {endpoint}"
 

@@ -1,4 +1,4 @@
-"""Settings of storage clients: those that the caller gives, and otherwise the environment variables of the process."""
+"""Settings of storage clients: from the caller, and otherwise from the environment variables of the process."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ class StorageSettings:
         """Check the names of given settings.
 
         Args:
-            given: settings that replace those of the environment, by the names of environment variables in any case.
+            given: settings that override the environment, by the names of environment variables in any case.
 
         Raises:
-            InvalidUsage: a name is not that of a setting, or a value is not a string. The message contains no value.
+            InvalidUsage: a name is not the name of a setting, or a value is not a string. The message contains no
+            value.
         """
         self.given: dict[str, str] = {}
         for name, value in (given or {}).items():

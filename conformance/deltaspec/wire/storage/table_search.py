@@ -1,4 +1,4 @@
-"""Find tables: all below a location, or those whose location matches a glob."""
+"""Find tables: all below a location, or all whose location matches a glob."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class _Step(msgspec.Struct, frozen=True):
 
 
 class _Visit(msgspec.Struct, frozen=True):
-    """What a folder has."""
+    """Result of visiting a folder."""
 
     is_match: bool = False
     """It is a table, and all segments are matched."""
