@@ -156,7 +156,7 @@ def _rule_page(rule: Rule, width: int) -> str:
     lines += ["", "Conforms", *(f"  {_format_example(row)}" for row in rule.conforms), "Violates"]
     for row in rule.violates:
         lines += [f"  {_format_example(row)}", f"    differs in {', '.join(list_differences(rule, row))}"]
-    nulls = "the rule does not apply" if rule.null == "not applicable" else "the row counts as not checked"
+    nulls = f"the row counts as not checked: {rule.undecided}" if rule.undecided else "the rule does not apply"
     view = f"Reads view {rule.view.name}, one row per {rule.view.grain}. If the result is null, {nulls}."
     lines += ["", *wrap_text(view, width)]
     for name in rule.reads:

@@ -122,7 +122,7 @@ def _render_rule_index() -> str:
 
 def _render_rule(rule: Rule, cases: Mapping[str, tuple[GoldenCase, ...]]) -> str:
     doc = build_rule_doc(rule.code)
-    nulls = "the rule does not apply" if rule.null == "not applicable" else "the row counts as not checked"
+    nulls = f"the row counts as not checked: {rule.undecided}" if rule.undecided else "the rule does not apply"
     caught = [name for name, code in CAUGHT_BY.items() if code == rule.code]
     parts = [
         _front_matter(f"{rule.code} {rule.name}", rule.message),

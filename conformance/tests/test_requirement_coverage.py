@@ -36,7 +36,7 @@ CATALOGUE = {
 
 def rule(code: str, *requires: str, **changes: str) -> Rule:
     name = f"fault-{code.lower()}"
-    return Rule(code, name, requires, RULES["FIL001"].view, "not checked", None, lambda: pl.lit(True), **changes)
+    return Rule(code, name, requires, RULES["FIL001"].view, None, None, lambda: pl.lit(True), **changes)
 
 
 @pytest.fixture(autouse=True)

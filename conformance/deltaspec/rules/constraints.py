@@ -110,7 +110,12 @@ def column_added_with_default() -> pl.Expr:
     return (pl.col("removes") == 0) & (pl.col("new_columns_with_default").list.len() > 0)
 
 
-@rule("CON030", requires="check-constraints.columns", view=constraint_columns, null="not checked")
+@rule(
+    "CON030",
+    requires="check-constraints.columns",
+    view=constraint_columns,
+    undecided="the columns of a CHECK constraint are unknown, because it has SQL that cannot be parsed",
+)
 def constraint_of_unknown_column() -> pl.Expr:
     """A CHECK constraint refers to a column that is not in the schema.
 

@@ -8,7 +8,7 @@ contain example rows of the view, one a line, which are the rule's unit test.
 import inspect
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -28,8 +28,8 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
     name: str
     requires: tuple[str, ...]
     view: View
-    null: Literal["not applicable", "not checked"]
-    """Meaning of a null result."""
+    undecided: str | None
+    """Why a row with a null result is not checked; None if the rule does not apply to such a row."""
     divergence: str | None
     """Number of the erratum or silent point (`E..`, `S..`) that the protocol leaves undecided; otherwise None."""
     expression: Callable[[], pl.Expr]
@@ -164,7 +164,7 @@ def rule(
     *,
     requires: str | tuple[str, ...],
     view: View,
-    null: Literal["not applicable", "not checked"] = "not applicable",
+    undecided: str | None = None,
     divergence: str | None = None,
     since: str = REVISIONS[0],
     until: str = REVISIONS[-1],
@@ -178,7 +178,7 @@ def rule(
         code: prefix of the module in `deltaspec.rules.prefixes`, and a number that was never used before.
         requires: ids of the requirements that it checks, the most important first.
         view: the view whose rows it checks.
-        null: meaning of a null result.
+        undecided: why a row with a null result is not checked; None if the rule does not apply to such a row.
         divergence: number of the erratum or silent point that the protocol leaves undecided.
         since: first revision in which it applies, if later than its requirements.
         until: last revision in which it applies, if earlier than its requirements.
@@ -196,7 +196,7 @@ def rule(
             name=expression.__name__.replace("_", "-"),
             requires=(requires,) if isinstance(requires, str) else requires,
             view=view,
-            null=null,
+            undecided=undecided,
             divergence=divergence,
             expression=expression,
             since=since,

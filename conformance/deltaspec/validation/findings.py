@@ -135,8 +135,8 @@ class Findings:
                 return
         for rule in self.rules.iter_rules_over(view):
             answer = answers[rule.code]
-            if rule.null == "not checked" and answer.null_count():
-                self._ledger.add_undecided_rows(rule.code, view.name, answer.null_count())
+            if rule.undecided and answer.null_count():
+                self._ledger.add_reason(rule.code, rule.undecided, None)
             hits = select_new_hits(rule, frame, answer)
             if hits.any():
                 self._record(rule, frame.filter(hits))

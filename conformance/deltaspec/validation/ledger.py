@@ -59,7 +59,6 @@ class Ledger:
         self._last: dict[str, _Location] = {}
         """The last location of each rule that has the most locations, in sort order."""
         self._omitted: Counter[str] = Counter()
-        self._null_rows: Counter[tuple[str, str]] = Counter()
 
     @property
     def entries(self) -> list[NotChecked]:
@@ -72,8 +71,6 @@ class Ledger:
             found += [NotChecked(rule=code, reason=reason, file=file) for reason, file in locations[:MAX_LOCATIONS]]
             if more := self._omitted[code] + sum(every[location] for location in locations[MAX_LOCATIONS:]):
                 found.append(NotChecked(rule=code, reason=f"and {more:,} more locations"))
-        for (code, view), rows in self._null_rows.items():
-            found.append(NotChecked(rule=code, reason=f"the rule's input is null in {rows} rows of {view}"))
         return found
 
     def add_reason(self, code: str, reason: str, file: str | None, times: int = 1) -> None:
@@ -111,18 +108,12 @@ class Ledger:
             if omitted:
                 self._omitted[code] += omitted
 
-    def add_undecided_rows(self, code: str, view: str, rows: int) -> None:
-        """Add rows of a view in which the input of a rule is null."""
-        self._null_rows[code, view] += rows
-
     def replace_reasons(self, code: str, reason: str) -> None:
         """Replace all reasons of a rule by one."""
         self._reasons[code] = {reason}
         self.locations.pop(code, None)
         self._last.pop(code, None)
         self._omitted.pop(code, None)
-        for each in [key for key in self._null_rows if key[0] == code]:
-            del self._null_rows[each]
 
     def merge(self, other: Ledger) -> None:
         """Add the content of another ledger."""
@@ -132,7 +123,6 @@ class Ledger:
             for (reason, file), times in locations.items():
                 self.add_reason(code, reason, file, times)
         self._omitted.update(other._omitted)
-        self._null_rows.update(other._null_rows)
 
 
 def find_unused_rules(codes: Iterable[str], supported: Collection[str]) -> set[str]:

@@ -88,8 +88,6 @@ def test_merged_ledger_equals_that_of_all_entries(data: st.DataObject, added: li
     for code, reason, file in data.draw(st.permutations(added)):
         ledger = data.draw(st.sampled_from(buckets))
         ledger.add_reason(code, reason, file)
-        ledger.add_undecided_rows(code, "view", 2)
-        complete.add_undecided_rows(code, "view", 2)
     merged = Ledger()
     for ledger in data.draw(st.permutations(buckets)):
         merged.merge(ledger)
@@ -116,7 +114,6 @@ def test_replace_reasons_leaves_one_entry() -> None:
     for number in range(30):
         ledger.add_reason("R", "missing", f"{number}")
     ledger.add_reason("R", "unknown", None)
-    ledger.add_undecided_rows("R", "view", 3)
     ledger.replace_reasons("R", "refused")
     assert ledger.entries == [NotChecked(rule="R", reason="refused")]
 

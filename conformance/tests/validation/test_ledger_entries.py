@@ -70,34 +70,20 @@ def test_many_files_are_listed_and_counted_for_each_rule() -> None:
     assert describe(ledger) == [("A", "r", "0"), ("A", "r", "1"), ("A", "and 7 more locations", None)]
 
 
-def test_rows_with_null_input_are_counted_by_view() -> None:
-    ledger = Ledger()
-    ledger.add_undecided_rows("A", "v", 2)
-    ledger.add_undecided_rows("A", "v", 3)
-    ledger.add_undecided_rows("A", "w", 1)
-    assert describe(ledger) == [
-        ("A", "the rule's input is null in 5 rows of v", None),
-        ("A", "the rule's input is null in 1 rows of w", None),
-    ]
-
-
 def test_replaced_reasons_of_a_rule_leave_those_of_others() -> None:
     ledger = build_ledger(*((code, "r", file) for code in "AB" for file in "123"))
     for code in "AB":
         ledger.add_reason(code, "all", None)
-        ledger.add_undecided_rows(code, "v", 1)
     before = [each for each in describe(ledger) if each[0] == "B"]
     ledger.replace_reasons("A", "refused")
     assert [each for each in describe(ledger) if each[0] == "A"] == [("A", "refused", None)]
     assert [each for each in describe(ledger) if each[0] == "B"] == before
-    assert len(before) == 4
+    assert len(before) == 3
 
 
 def test_merged_ledger_equals_one_that_received_everything() -> None:
     locations = [("A", "r", file) for file in "12345"] + [("A", "all", None), ("B", "r", "1")]
     one, two, merged = build_ledger(*locations[::2]), build_ledger(*locations[1::2]), build_ledger(*locations)
-    for ledger, rows in ((one, 2), (two, 3), (merged, 5)):
-        ledger.add_undecided_rows("A", "v", rows)
     other = Ledger()
     for ledger in (one, two):
         other.merge(ledger)
@@ -213,12 +199,12 @@ def test_rules_outside_of_the_run_have_no_entry() -> None:
     ]
 
 
-def test_rows_in_which_a_rule_has_no_input_are_counted() -> None:
+def test_rows_that_a_rule_cannot_decide_have_its_reason() -> None:
     rule = RULES["CON030"]
     findings = Findings([rule], 3)
     for rows in (1, 2):
-        findings.evaluate(rule.view, rule.view.frame([{}] * rows))
-    reason = "the rule's input is null in 3 rows of constraint_columns"
+        findings.evaluate(rule.view, rule.view.frame([{"kind": "CHECK"}] * rows))
+    reason = "the columns of a CHECK constraint are unknown, because it has SQL that cannot be parsed"
     assert findings.not_checked == [NotChecked(rule="CON030", reason=reason)]
 
 
@@ -241,13 +227,13 @@ def test_merged_findings_have_the_entries_of_both() -> None:
     rule = RULES["CON030"]
     parts = [Findings([rule], 3) for _ in range(2)]
     for number, each in enumerate(parts, 1):
-        each.evaluate(rule.view, rule.view.frame([{}] * number))
+        each.evaluate(rule.view, rule.view.frame([{"kind": "CHECK"}]))
         each.mark_undecided((rule.view,), "r", f"file {number}")
     parts[0].merge(parts[1])
     assert {(each.reason, each.file) for each in parts[0].not_checked} == {
+        (rule.undecided, None),
         ("r", "file 1"),
-        ("r", "file 2"),
-        ("the rule's input is null in 3 rows of constraint_columns", None),
+        ("and 1 more locations", None),
     }
 
 

@@ -119,7 +119,13 @@ def partition_columns_renamed_under_v3() -> pl.Expr:
     return pl.col("renamed_partition_columns").list.len() > 0
 
 
-@rule("ICE036", requires="iceberg-v3.literal-defaults", view=iceberg_v3, null="not checked", divergence="S44")
+@rule(
+    "ICE036",
+    requires="iceberg-v3.literal-defaults",
+    view=iceberg_v3,
+    undecided="it is unknown whether a default is a literal",
+    divergence="S44",
+)
 def computed_default_under_v3() -> pl.Expr:
     """A column of a table with Iceberg compatibility V3 has a default that is not a literal.
 
