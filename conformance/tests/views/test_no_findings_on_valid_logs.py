@@ -23,7 +23,7 @@ from deltaspec_generators.tables.strategies import logs
 DOCUMENTED = {"LIN005"}
 """Rules of divergences that `logs()` draws on purpose: blank lines (S21)."""
 DRAWN = {"CKP070", "CLU004", "FIL066"}
-"""Rules about what `logs()` draws: multipart checkpoints, clustering without a domain, high bytes in partition values."""
+"""Rules about what `logs()` draws: multipart checkpoints, clustering without domain, high bytes in partition values."""
 
 
 FAULT_ONLY_VIEWS = {
