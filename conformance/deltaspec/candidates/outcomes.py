@@ -21,7 +21,7 @@ class Died(Exception):
         reason: `crash` (the process ended or used too much memory), `timeout` or `harness` (broken protocol).
         message: what happened, in one line.
         exit_code: exit code of the process; None if a signal ended it or if it still runs.
-        signal: name of the signal that ended the process, also if the host sent it.
+        signal: name of the signal that ended the process, even if the host sent it.
         stderr: last 64 KiB of stderr since the request.
         line: start of the line of stdout that broke the protocol.
         fails_alone: whether the request also crashes as the first of a fresh process; None if that was not tried.

@@ -71,7 +71,7 @@ def write_report(
         renderers: by name of the format.
         output_format: value of `--format`.
         output: value of `--output`; None for stdout.
-        exit_code: of the command, also if the reader of stdout closes the pipe.
+        exit_code: of the command, even if the reader of stdout closes the pipe.
 
     Raises:
         InvalidUsage: the file cannot be written.

@@ -1,4 +1,4 @@
-"""Open Parquet files by their Parquet schema only, also if Arrow rejects an annotation that other readers ignore.
+"""Open Parquet files by their Parquet schema only, even if Arrow rejects an annotation that other readers ignore.
 
 Arrow writers store their own schema under the key `ARROW:schema`, and Arrow readers convert the values to its types:
 to durations, dictionaries, views or other time zones. Other readers ignore the entry, so it must not decide what a
