@@ -14,9 +14,7 @@ def complete_names(_: click.Context, __: click.Parameter, typed: str) -> list[st
     requirements = load_requirements()
     chapters = dict.fromkeys(each.chapter for each in requirements.values())
     notes = sorted({note for each in requirements.values() for note in each.notes})
-    return [
-        name for name in (*RULES, *chapters, *requirements, *notes, "errata", "silent") if _begins(name, typed)
-    ]
+    return [name for name in (*RULES, *chapters, *requirements, *notes, "errata", "silent") if _begins(name, typed)]
 
 
 def complete_codes(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import field
 
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
@@ -28,7 +29,7 @@ def _printable(text: str) -> str:
     return escape_text(bound_text(text))
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One location where a table breaks a rule, or departs from a recommendation."""
 
     rule: str
@@ -86,7 +87,7 @@ class Finding(Struct, frozen=True, kw_only=True):
         return " · ".join(self.location_parts)
 
 
-class RuleDoc(Struct, frozen=True):
+class RuleDoc(msgspec.Struct, frozen=True):
     """Documentation of a rule that a report prints with its findings."""
 
     statement: str
@@ -109,7 +110,7 @@ FEATURE_PREFIX = "feature:"
 """What precedes the name of a table feature in `NotChecked.rule` and in accepted codes."""
 
 
-class NotChecked(Struct, frozen=True, kw_only=True):
+class NotChecked(msgspec.Struct, frozen=True, kw_only=True):
     """A selected rule that could not be decided, at a location or for the table, or a feature that is not checked."""
 
     rule: str
@@ -120,14 +121,14 @@ class NotChecked(Struct, frozen=True, kw_only=True):
     """The user accepted this rule as unchecked, so it does not make the run incomplete."""
 
 
-class DerivedFileNotCompared(Struct, frozen=True, kw_only=True):
+class DerivedFileNotCompared(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint, compaction or checksum that was not compared with replay, and the reason."""
 
     file: str
     reason: str
 
 
-class FilesNotRead(Struct, frozen=True, kw_only=True):
+class FilesNotRead(msgspec.Struct, frozen=True, kw_only=True):
     """Files of the log that the run did not read, or whose rows it did not compare, for the same reason."""
 
     reason: str
@@ -136,7 +137,7 @@ class FilesNotRead(Struct, frozen=True, kw_only=True):
     """The first of them, relative to the table's root."""
 
 
-class MissingCommits(Struct, frozen=True, kw_only=True):
+class MissingCommits(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive commits that are not listed and that the validated version does not need."""
 
     first: int
@@ -150,7 +151,7 @@ class MissingCommits(Struct, frozen=True, kw_only=True):
         return f"commit {self.first} is" if self.first == self.last else f"commits {self.first} to {self.last} are"
 
 
-class Inventory(Struct, frozen=True, kw_only=True):
+class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     """Summary of the files in the table's directories. Unreferenced files are legal, so they are not findings."""
 
     files: int
@@ -174,7 +175,7 @@ class Inventory(Struct, frozen=True, kw_only=True):
     """False where a directory could not be listed."""
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """The ledger: which rules were decided, and which were not."""
 
     run: list[str]
@@ -206,7 +207,7 @@ class Checked(Struct, frozen=True, kw_only=True):
         return {*self.run, *self.not_applicable} - self.undecided_rules - without_clock
 
 
-class Refusal(Struct, frozen=True, kw_only=True):
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """The revision requires its clients to refuse the table, because the table needs something it does not define."""
 
     requirement: str
@@ -218,7 +219,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
 AcceptStatus = Literal["used", "unused", "expired", "not checked"]
 
 
-class AcceptEntry(Struct, frozen=True, kw_only=True):
+class AcceptEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of the configuration that accepts findings, and what became of it in the run."""
 
     rule: str
@@ -242,7 +243,7 @@ class AcceptEntry(Struct, frozen=True, kw_only=True):
         return _printable(self.rule if self.path is None else f"{self.rule} in {self.path}")
 
 
-class Baseline(Struct, frozen=True, kw_only=True):
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """Comparison of a run with a baseline."""
 
     file: str
@@ -259,7 +260,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
 CommitTimeSource = Literal["in-commit timestamp", "file time"]
 
 
-class VersionAt(Struct, frozen=True, kw_only=True):
+class VersionAt(msgspec.Struct, frozen=True, kw_only=True):
     """How the validated version was found, if the user named a time."""
 
     moment: int
@@ -272,7 +273,7 @@ class VersionAt(Struct, frozen=True, kw_only=True):
     """Version that other engines may choose, because file times run backwards (S69); None if they do not."""
 
 
-class SoundAgain(Struct, frozen=True, kw_only=True):
+class SoundAgain(msgspec.Struct, frozen=True, kw_only=True):
     """Files that looked damaged, and were sound when they were looked at twice again. They are no findings."""
 
     count: int
@@ -280,7 +281,7 @@ class SoundAgain(Struct, frozen=True, kw_only=True):
     """Path of the first of them, and what was found first."""
 
 
-class CopiedFrom(Struct, frozen=True, kw_only=True):
+class CopiedFrom(msgspec.Struct, frozen=True, kw_only=True):
     """A location outside of the table, with files that are missing or not read and exist in the table instead."""
 
     location: str
@@ -288,7 +289,7 @@ class CopiedFrom(Struct, frozen=True, kw_only=True):
     """Path of one of the files, relative to the location and to the table."""
 
 
-class Continuation(Struct, frozen=True, kw_only=True):
+class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     """What identifies the validated version, for a later run with `--since`."""
 
     table_id: str
@@ -305,7 +306,7 @@ class Continuation(Struct, frozen=True, kw_only=True):
     """Digest of the rules of the release."""
 
 
-class Since(Struct, frozen=True, kw_only=True):
+class Since(msgspec.Struct, frozen=True, kw_only=True):
     """The earlier report that this run continues, and what it did not check again. The ledger has the rules."""
 
     version: int
@@ -320,7 +321,7 @@ class Since(Struct, frozen=True, kw_only=True):
     """Why all files were checked again; None if only those after `version` were."""
 
 
-class AcceptedFinding(Struct, frozen=True, kw_only=True):
+class AcceptedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A finding that the user accepted before the run, so it changes neither the verdict nor the counts."""
 
     finding: Finding
@@ -329,7 +330,7 @@ class AcceptedFinding(Struct, frozen=True, kw_only=True):
     link: str = ""
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Result of one validation run. The JSON Schema is published as `reports/report.schema.json`."""
 
     report_version: int
