@@ -18,7 +18,7 @@ from deltaspec.candidates.outcomes import Refused
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.registry import open_candidate
 from deltaspec.suites.outcomes import Outcome
-from deltaspec.suites.runner import Plan, run_plan
+from deltaspec.suites.runner import SuitePlan, run_suite_plan
 from deltaspec.suites.subjects import Corpus
 from deltaspec_generators.table_files import write_table
 from deltaspec_generators.tables.corpus import read_corpus
@@ -83,7 +83,9 @@ def run_suites(engine: str, tables: int, jobs: int) -> None:
     """Ask an engine every question about drawn tables."""
     started = time.perf_counter()
     outcomes: Counter[Outcome] = Counter()
-    for done in run_plan(lambda: open_candidate(engine), Plan(Corpus(SEED, tables, written=False), jobs=jobs)):
+    for done in run_suite_plan(
+        lambda: open_candidate(engine), SuitePlan(Corpus(SEED, tables, written=False), jobs=jobs)
+    ):
         outcomes.update(each.outcome for each in done.results)
     seconds = time.perf_counter() - started
     cases = outcomes.total()

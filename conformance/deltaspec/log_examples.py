@@ -13,7 +13,7 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-from msgspec import Struct
+import msgspec
 from msgspec.json import decode
 
 from deltaspec.report.text import count, escape_text
@@ -29,7 +29,7 @@ _GAP = 16
 ELLIPSIS = "…"
 
 
-class LinePair(Struct, frozen=True, omit_defaults=True):
+class LinePair(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the sound table, and the line of the other table in its place."""
 
     file: str
@@ -42,7 +42,7 @@ class LinePair(Struct, frozen=True, omit_defaults=True):
     """Lines of a file that only one table has; the first line stands for the file."""
 
 
-class LogExample(Struct, frozen=True, omit_defaults=True):
+class LogExample(msgspec.Struct, frozen=True, omit_defaults=True):
     """Lines in which a table that violates a rule differs from a sound one."""
 
     planted_fault: str
@@ -58,7 +58,7 @@ def load_log_examples() -> dict[str, LogExample]:
     return decode(FILE.read_bytes(), type=dict[str, LogExample])
 
 
-class Part(Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True):
     """A part of a line as it is shown."""
 
     text: str

@@ -199,13 +199,13 @@ def _read_options(config: pytest.Config) -> list[SuiteOptions]:
 def _list_cases(run: _Run, named: bool) -> Iterator[tuple[CaseRunner, str]]:
     """Yield the cases of a candidate with their ids: check, table, and the features of the table in kebab case."""
     from deltaspec.suites.cases import list_cases
-    from deltaspec.suites.runner import build_plan, select_suites
+    from deltaspec.suites.runner import build_suite_plan, select_suites
     from deltaspec.suites.subjects import describe_subject
 
     suites = select_suites(run.options.suites)
     assert run.known_failures  # reads the file, so that a fault in it ends the collection
     prefix = f"{run.options.candidate}/" if named else ""
-    for table in build_plan(suites, run.options.seed, run.options.tables).corpus.list_ids():
+    for table in build_suite_plan(suites, run.options.seed, run.options.tables).corpus.list_ids():
         subject = describe_subject(table)
         features = "+".join(sorted(map(_to_kebab_case, subject.table.features)))
         for case in list_cases(run.candidate.capabilities, [subject], suites):

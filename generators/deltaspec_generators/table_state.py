@@ -14,7 +14,7 @@ Body: TypeAlias = dict[str, Any]
 """Body of an action by wire name of the field."""
 
 
-class TableState(msgspec.Struct, frozen=True):
+class WrittenState(msgspec.Struct, frozen=True):
     """State of a table at one version."""
 
     version: int = -1
@@ -82,7 +82,7 @@ def vector_id(body: Body) -> str | None:
     return plain if vector.get("offset") is None else f"{plain}@{vector['offset']}"
 
 
-def apply_actions(state: TableState, actions: Iterable[Body], timestamp_ms: int) -> TableState:
+def apply_actions(state: WrittenState, actions: Iterable[Body], timestamp_ms: int) -> WrittenState:
     """Return the state after a commit of raw actions."""
     live, tombstones = dict(state.live), dict(state.tombstones)
     transactions, domains = dict(state.transactions), dict(state.domains)

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 from deltaspec_generators.table_files import LOG
-from deltaspec_generators.table_state import TableState
+from deltaspec_generators.table_state import WrittenState
 from deltaspec_generators.tables.strategies import GeneratedLog
 
-START = TableState()
+START = WrittenState()
 
 
 def collect_feature_uses(drawn: GeneratedLog) -> set[str]:
@@ -36,11 +36,11 @@ def _classify_staged_commit(drawn: GeneratedLog, path: str) -> str:
     return "copy" if version < len(drawn.states) else "only"
 
 
-def _read_fields(state: TableState) -> dict[str, dict[str, Any]]:
+def _read_fields(state: WrittenState) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in json.loads(state.metadata["schemaString"])["fields"]}
 
 
-def _iter_state_uses(state: TableState) -> Iterator[str]:
+def _iter_state_uses(state: WrittenState) -> Iterator[str]:
     clustering = state.domains.get("delta.clustering")
     if clustering is not None:
         configuration = clustering["configuration"]
@@ -68,7 +68,7 @@ def _iter_state_uses(state: TableState) -> Iterator[str]:
             yield "default of a variant"
 
 
-def _iter_property_uses(before: TableState, state: TableState) -> Iterator[str]:
+def _iter_property_uses(before: WrittenState, state: WrittenState) -> Iterator[str]:
     old, new = before.configuration, state.configuration
     for name in {*old, *new}:
         if name.startswith("delta.constraints.") and old.get(name) != new.get(name):
@@ -98,7 +98,7 @@ def _iter_property_uses(before: TableState, state: TableState) -> Iterator[str]:
     yield from (f"feature {name} added" for name in state.features - before.features)
 
 
-def _iter_column_uses(before: TableState, state: TableState) -> Iterator[str]:
+def _iter_column_uses(before: WrittenState, state: WrittenState) -> Iterator[str]:
     old, new = _read_fields(before), _read_fields(state)
     for name in old.keys() & new.keys():
         was, now = old[name], new[name]
@@ -127,7 +127,7 @@ def _describe_location(was: dict[str, Any], now: dict[str, Any]) -> str:
     return f"in {'an' if now['type']['type'] == 'array' else 'a'} {now['type']['type']}"
 
 
-def _iter_commit_uses(before: TableState, state: TableState, lines: list[dict[str, Any]]) -> Iterator[str]:
+def _iter_commit_uses(before: WrittenState, state: WrittenState, lines: list[dict[str, Any]]) -> Iterator[str]:
     adds = [line["add"] for line in lines if "add" in line]
     removes = [line["remove"] for line in lines if "remove" in line]
     if state.is_enabled("delta.appendOnly") and "appendOnly" in state.features and removes:

@@ -24,7 +24,7 @@ from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.table_files import encode_table, write_table
-from deltaspec_generators.table_state import TableState
+from deltaspec_generators.table_state import WrittenState
 from deltaspec_generators.tables.history import draw_generated_table
 from deltaspec_generators.tables.readable import CHANGE_TYPE
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
@@ -154,7 +154,7 @@ def test_files_contain_the_drawn_rows(drawn: GeneratedTable) -> None:
             assert Counter(map(repr, values)) == Counter(repr(row[name]) for row in version.plain_rows)
 
 
-def iter_tracked_rows(drawn: GeneratedTable, files: dict[str, bytes], state: TableState) -> Iterator[tuple[int, int]]:
+def iter_tracked_rows(drawn: GeneratedTable, files: dict[str, bytes], state: WrittenState) -> Iterator[tuple[int, int]]:
     """Yield stable row id and row commit version of every live row."""
     for body in state.live.values():
         table = read_rows(files[paths.decode(body["path"])])

@@ -13,7 +13,7 @@ from deltaspec.protocol.actions import ACTION_TYPES
 from deltaspec.protocol.features.table_features import get_known_features
 from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.table_files import LOG, TableFiles
-from deltaspec_generators.table_state import TableState, vector_id
+from deltaspec_generators.table_state import WrittenState, vector_id
 from deltaspec_generators.tables.features import FEATURES, PROPOSED, REQUIRED_FEATURES, list_allowed
 from deltaspec_generators.tables.log_specs import FAMILIES
 from deltaspec_generators.tables.strategies import GeneratedLog, logs, logs_with_states
@@ -75,7 +75,7 @@ def _observe_action(kind: str, body: dict[str, Any]) -> set[str]:
     return seen
 
 
-def _observe_state(state: TableState) -> set[str]:
+def _observe_state(state: WrittenState) -> set[str]:
     seen = {f"feature {name}" for name in state.features}
     seen.add(f"protocol {state.protocol['minReaderVersion']},{state.protocol['minWriterVersion']}")
     seen |= {

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltaspec.suites.imported_subjects import ImportedTables
     from deltaspec.suites.outcomes import CaseResult
     from deltaspec.suites.results import SuiteReport
-    from deltaspec.suites.runner import Plan
+    from deltaspec.suites.runner import SuitePlan
     from deltaspec.suites.subjects import Corpus
 
 _TIMEOUT_SCALE = click.option(
@@ -119,7 +119,7 @@ def test(
     from deltaspec.suites.events import open_events
     from deltaspec.suites.known_failures import load_known_failures
     from deltaspec.suites.outcomes import CaseResult
-    from deltaspec.suites.runner import Plan, build_plan, select_suites
+    from deltaspec.suites.runner import SuitePlan, build_suite_plan, select_suites
     from deltaspec.suites.subjects import Corpus
 
     if others and list(suites) != ["write"]:
@@ -129,14 +129,14 @@ def test(
     if golden:
         if imported is not None:
             raise InvalidUsage("--golden cannot be combined with --import")
-        plan = Plan(Corpus(0, 0, written=False, golden=True), select_suites(suites), _build_filter(select), jobs)
+        plan = SuitePlan(Corpus(0, 0, written=False, golden=True), select_suites(suites), _build_filter(select), jobs)
     elif imported is None:
-        plan = build_plan(select_suites(suites), seed, tables, _build_filter(select), jobs)
+        plan = build_suite_plan(select_suites(suites), seed, tables, _build_filter(select), jobs)
     else:
         if suites or save is not None:
             raise InvalidUsage("--import cannot be combined with --suite or --save")
         corpus = Corpus(seed=0, tables=0, imported=_load_imported_tables(imported))
-        plan = Plan(corpus, IMPORTED_SUITES, _build_filter(select), jobs)
+        plan = SuitePlan(corpus, IMPORTED_SUITES, _build_filter(select), jobs)
     start = partial(_start, (candidate, *others), timeout_scale)
     name = " with ".join([candidate, *filter(None, [", ".join(others)])])
     opened = open_events(events, CaseResult, {"candidate": name}, resume=resume, group=attrgetter("table"))
@@ -203,7 +203,7 @@ def _build_filter(select: str | None) -> Callable[[str], bool] | None:
 def _run(
     start: Callable[[], Candidate],
     candidate: str,
-    plan: Plan,
+    plan: SuitePlan,
     entries: list[Any],
     sink: Events[CaseResult] | None,
     earlier: Sequence[CaseResult],
@@ -214,7 +214,7 @@ def _run(
     from deltaspec.suites.events import undo_judgement
     from deltaspec.suites.known_failures import KnownFailures
     from deltaspec.suites.results import Run, build_report
-    from deltaspec.suites.runner import Stopped, read_capabilities, run_plan
+    from deltaspec.suites.runner import Stopped, read_capabilities, run_suite_plan
 
     started = time.monotonic()
     capabilities = read_capabilities(start)
@@ -227,7 +227,7 @@ def _run(
     complete = True
     with show_progress() as advance:
         try:
-            for done, table in enumerate(run_plan(start, plan, answered), len(answered) + 1):
+            for done, table in enumerate(run_suite_plan(start, plan, answered), len(answered) + 1):
                 judged = [judge.judge(each) for each in table.results]
                 results += judged
                 if sink is not None:

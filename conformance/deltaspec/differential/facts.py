@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import msgspec
 import pyarrow as pa
 
-from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.reference.table_changes import find_needed_features
 from deltaspec.candidates.row_comparison import list_rows
 from deltaspec.protocol.actions import Add
@@ -142,7 +142,7 @@ def read_facts(table: str, reader: TableReader, labels: Labels, first: int, *, h
     )
 
 
-def _list_features(state: TableState) -> set[str]:
+def _list_features(state: LoadedTable) -> set[str]:
     return set(get_supported_features(state.protocol)) | set(get_reader_features(state.protocol))
 
 
@@ -165,7 +165,7 @@ def _read_changes(reader: TableReader, first: int, version: int) -> dict[str, Ro
     return {kind: rows - again for kind, rows in by_kind.items()}
 
 
-def summarize_statistics(state: TableState) -> Statistics:
+def summarize_statistics(state: LoadedTable) -> Statistics:
     """Return the statistics of all live files together; bounds only if they are tight."""
     adds = list(state.snapshot.files.values())
     parsed = [_decode(add.stats or "{}") for add in adds]
@@ -183,7 +183,7 @@ def _count_deleted(add: Add) -> int:
 
 
 def _merge_bounds(
-    schema: Struct, state: TableState, parsed: Sequence[Mapping[str, Any]]
+    schema: Struct, state: LoadedTable, parsed: Sequence[Mapping[str, Any]]
 ) -> dict[str, tuple[Any, Any, int | None]]:
     """Return bounds and null counts of columns that have bounds, or only nulls, in every file."""
     found = {}

@@ -41,7 +41,7 @@ from deltaspec.output_files import write_file
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.requirements import load_requirements
 from deltaspec_generators.table_files import encode_table
-from deltaspec_generators.table_state import TableState
+from deltaspec_generators.table_state import WrittenState
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.values.arrow_values import to_plain_values
 
@@ -151,7 +151,7 @@ def _expect_defect(case: GoldenCase, version: int) -> Expect:
     )
 
 
-def _describe_latest(state: TableState) -> bytes:
+def _describe_latest(state: WrittenState) -> bytes:
     """Return the file with the newest version in the format of DAT."""
     return encode_document(
         {

@@ -21,7 +21,7 @@ from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec.protocol.schema import column_mapping
 from deltaspec_generators.table_files import LOG
-from deltaspec_generators.table_state import TableState, vector_id
+from deltaspec_generators.table_state import WrittenState, vector_id
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
 OURS = "x-deltaspec"
@@ -137,7 +137,7 @@ def _ask_changes(versions: Sequence[ExpectedVersion]) -> Question:
 
 
 def _ask_state(newest: ExpectedVersion) -> Question:
-    state: TableState = newest.state
+    state: WrittenState = newest.state
     expected: dict[str, Any] = {
         "version": newest.version,
         "files": [_describe_file(path, body) for path, body in sorted(state.live.items())],

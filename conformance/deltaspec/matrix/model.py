@@ -6,7 +6,7 @@ A cell has counts. Cases that passed or were not asked are only counted, as in t
 
 from typing import Literal
 
-from msgspec import Struct
+import msgspec
 
 FORMAT_VERSION = 1
 ALL_TABLES = "all"
@@ -16,7 +16,7 @@ RowKind = Literal["all", "feature", "chapter", "fault"]
 FailedOutcome = Literal["failed", "crashed"]
 
 
-class Counts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Counts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Number of cases by outcome."""
 
     passed: int = 0
@@ -56,7 +56,7 @@ Cells = dict[str, dict[str, Counts]]
 """Counts by engine (`Engine.id`) and suite. A suite that is missing has no case in the row."""
 
 
-class EngineRun(Struct, frozen=True, kw_only=True):
+class EngineRun(msgspec.Struct, frozen=True, kw_only=True):
     """One report: the arguments of its run, so that anyone can repeat it."""
 
     report: str
@@ -79,7 +79,7 @@ class EngineRun(Struct, frozen=True, kw_only=True):
     """Whether every case was run."""
 
 
-class Engine(Struct, frozen=True, kw_only=True):
+class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """A column of the matrix: one version of an engine."""
 
     id: str
@@ -91,7 +91,7 @@ class Engine(Struct, frozen=True, kw_only=True):
     runs: tuple[EngineRun, ...]
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A row: all tables, tables with a reader feature, golden cases of a chapter, or trials with a fault."""
 
     id: str
@@ -102,7 +102,7 @@ class Row(Struct, frozen=True, kw_only=True):
     cells: Cells
 
 
-class Failure(Struct, frozen=True, kw_only=True):
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """A case that failed or crashed."""
 
     engine: str
@@ -130,7 +130,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     """Command that runs the case again."""
 
 
-class NotAsked(Struct, frozen=True, kw_only=True):
+class NotAsked(msgspec.Struct, frozen=True, kw_only=True):
     """Cases that were not asked for the same reason."""
 
     engine: str
@@ -143,7 +143,7 @@ class NotAsked(Struct, frozen=True, kw_only=True):
 ChangeKind = Literal["new", "first-asked", "other-failure", "gone", "not-run"]
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A case whose failure is not the same as in the earlier matrix."""
 
     engine: str
@@ -155,7 +155,7 @@ class Change(Struct, frozen=True, kw_only=True):
     after: str
 
 
-class EngineChange(Struct, frozen=True, kw_only=True):
+class EngineChange(msgspec.Struct, frozen=True, kw_only=True):
     """Totals of an engine before and after; None if a matrix does not have it."""
 
     name: str
@@ -166,7 +166,7 @@ class EngineChange(Struct, frozen=True, kw_only=True):
     counts_after: Counts | None
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Differences to an earlier matrix."""
 
     earlier: str
@@ -175,7 +175,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
 
 
-class Gap(Struct, frozen=True, kw_only=True):
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
     """Information that is missing from reports, which the matrix would otherwise show."""
 
     what: str
@@ -184,7 +184,7 @@ class Gap(Struct, frozen=True, kw_only=True):
     """Names of the files."""
 
 
-class Matrix(Struct, frozen=True, kw_only=True):
+class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     """The conformance matrix."""
 
     format_version: int = FORMAT_VERSION

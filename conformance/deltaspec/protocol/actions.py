@@ -9,7 +9,8 @@ import json
 from collections.abc import Collection
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
-from msgspec import Meta, Struct, convert, defstruct, to_builtins
+import msgspec
+from msgspec import Meta, convert, defstruct, to_builtins
 from msgspec.structs import fields, replace
 
 from deltaspec.protocol.revisions import Revision
@@ -21,7 +22,7 @@ PartitionValues: TypeAlias = dict[str, str | None]
 Tags: TypeAlias = dict[str, str | None]
 
 
-class WireStruct(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class WireStruct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Base class of every JSON structure in the log: camelCase on the wire, None is omitted."""
 
 

@@ -1,9 +1,10 @@
 """Results of `deltaspec show`: the state of a table as plain values."""
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import field
 
 
-class FeatureState(Struct, frozen=True, kw_only=True):
+class FeatureState(msgspec.Struct, frozen=True, kw_only=True):
     """A feature that the table supports."""
 
     name: str
@@ -13,7 +14,7 @@ class FeatureState(Struct, frozen=True, kw_only=True):
     """Whether the metadata uses it; None if the schema cannot be read or the feature is unknown."""
 
 
-class LogFiles(Struct, frozen=True, kw_only=True):
+class LogFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Versions of the files in the log directory."""
 
     commits: list[int]
@@ -28,7 +29,7 @@ class LogFiles(Struct, frozen=True, kw_only=True):
     """Unpublished versions with staged commits, if a catalog manages the table."""
 
 
-class TableDescription(Struct, frozen=True, kw_only=True):
+class TableDescription(msgspec.Struct, frozen=True, kw_only=True):
     """State of a table at a version, computed by replay."""
 
     table: str
@@ -64,7 +65,7 @@ class TableDescription(Struct, frozen=True, kw_only=True):
     """Checkpoints that cannot be read, newest first, with the reason; the log was replayed without them."""
 
 
-class SizeBin(Struct, frozen=True, kw_only=True):
+class SizeBin(msgspec.Struct, frozen=True, kw_only=True):
     """Files in a range of sizes."""
 
     at_least: int
@@ -73,7 +74,7 @@ class SizeBin(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class FileFacts(Struct, frozen=True, kw_only=True):
+class FileFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One data file, from the log."""
 
     path: str
@@ -81,7 +82,7 @@ class FileFacts(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class PartitionFacts(Struct, frozen=True, kw_only=True):
+class PartitionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Live files of one partition."""
 
     values: dict[str, str | None]
@@ -90,7 +91,7 @@ class PartitionFacts(Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class Partitions(Struct, frozen=True, kw_only=True):
+class Partitions(msgspec.Struct, frozen=True, kw_only=True):
     """Distribution of files and bytes over partitions."""
 
     columns: list[str]
@@ -103,7 +104,7 @@ class Partitions(Struct, frozen=True, kw_only=True):
     """Partitions with the most files, descending."""
 
 
-class RowsPerFile(Struct, frozen=True, kw_only=True):
+class RowsPerFile(msgspec.Struct, frozen=True, kw_only=True):
     """Row counts by statistics, including deleted rows, over the files that have a row count."""
 
     least: int
@@ -112,7 +113,7 @@ class RowsPerFile(Struct, frozen=True, kw_only=True):
     total: int
 
 
-class FilesDescription(Struct, frozen=True, kw_only=True):
+class FilesDescription(msgspec.Struct, frozen=True, kw_only=True):
     """Live data files of a table at a version, from the log alone."""
 
     table: str

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from msgspec import Struct
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -14,7 +14,7 @@ _STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
 _WIDTH = 9
 
 
-class Check(Struct, frozen=True):
+class Check(msgspec.Struct, frozen=True):
     """Result of one check of the environment."""
 
     status: Status
@@ -25,7 +25,7 @@ class Check(Struct, frozen=True):
     """What to install or configure."""
 
 
-class Diagnosis(Struct, frozen=True, kw_only=True):
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Results of all checks."""
 
     doctor_version: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+import msgspec
 
 from deltaspec.report.text import escape_text, format_duration, size, wrap_text
 
@@ -17,7 +17,7 @@ _COLUMNS = (20, 14, 15, 15)
 """Widths of the columns: files read, number of files, requests, bytes."""
 
 
-class Amount(Struct, frozen=True):
+class Amount(msgspec.Struct, frozen=True):
     """A number that is exact, approximate, bounded or unknown."""
 
     about: int | None
@@ -48,7 +48,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
 
 
-class Reads(Struct, frozen=True, kw_only=True):
+class Reads(msgspec.Struct, frozen=True, kw_only=True):
     """Files of one kind that a run would read."""
 
     what: str
@@ -62,7 +62,7 @@ class Reads(Struct, frozen=True, kw_only=True):
     """Likely time, from a measurement; None if it is not known or was not measured."""
 
 
-class Speed(Struct, frozen=True, kw_only=True):
+class Speed(msgspec.Struct, frozen=True, kw_only=True):
     """Measured speeds that times are estimated from."""
 
     is_remote: bool
@@ -77,7 +77,7 @@ class Speed(Struct, frozen=True, kw_only=True):
     """The limit that the user set; None for no limit."""
 
 
-class LevelReads(Struct, frozen=True, kw_only=True):
+class LevelReads(msgspec.Struct, frozen=True, kw_only=True):
     """Files that one level reads in addition to the levels before it."""
 
     level: str
@@ -94,7 +94,7 @@ class LevelReads(Struct, frozen=True, kw_only=True):
         return sum_amounts(each.bytes for each in self.reads)
 
 
-class Estimate(Struct, frozen=True, kw_only=True):
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """Cost of a run at each level, estimated from the listing and two small files of the log."""
 
     estimate_version: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+import msgspec
 
 from deltaspec.report.estimate import Amount, Estimate, Reads, format_sum, format_time, sum_amounts
 from deltaspec.report.text import count, escape_text, size, wrap_text
@@ -17,7 +17,7 @@ ESTIMATES_VERSION = 1
 """Increases when a field is removed or changes its meaning. A new field keeps it."""
 
 
-class NotEstimated(Struct, frozen=True):
+class NotEstimated(msgspec.Struct, frozen=True):
     """A table without an estimate."""
 
     table: str
@@ -25,7 +25,7 @@ class NotEstimated(Struct, frozen=True):
     reason: str
 
 
-class LevelTotal(Struct, frozen=True, kw_only=True):
+class LevelTotal(msgspec.Struct, frozen=True, kw_only=True):
     """Cost of runs over all tables at one level, including the levels before it."""
 
     level: str
@@ -35,7 +35,7 @@ class LevelTotal(Struct, frozen=True, kw_only=True):
     """Likely time, one table after the other; None if it is not known for everything that is read."""
 
 
-class EstimatesSummary(Struct, frozen=True, kw_only=True):
+class EstimatesSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Estimates of several tables, and their totals."""
 
     estimates_version: int

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import field
 
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
@@ -28,7 +29,7 @@ def _printable(text: str) -> str:
     return escape_text(bound_text(text))
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One location where a table breaks a rule, or departs from a recommendation."""
 
     rule: str
@@ -86,7 +87,7 @@ class Finding(Struct, frozen=True, kw_only=True):
         return " · ".join(self.location_parts)
 
 
-class RuleDoc(Struct, frozen=True):
+class RuleDoc(msgspec.Struct, frozen=True):
     """Documentation of a rule that a report prints with its findings."""
 
     statement: str
@@ -111,7 +112,7 @@ CATALOG = "catalog"
 """`NotChecked.rule`, and accepted code, of what only the catalog of a catalog-managed table knows."""
 
 
-class NotChecked(Struct, frozen=True, kw_only=True):
+class NotChecked(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that could not be decided, at a location or for the table, an unchecked feature, or an unasked catalog."""
 
     rule: str
@@ -127,14 +128,14 @@ class NotChecked(Struct, frozen=True, kw_only=True):
         return self.rule != CATALOG and not self.rule.startswith(FEATURE_PREFIX)
 
 
-class DerivedFileNotCompared(Struct, frozen=True, kw_only=True):
+class DerivedFileNotCompared(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint, compaction or checksum that was not compared with replay, and the reason."""
 
     file: str
     reason: str
 
 
-class FilesNotRead(Struct, frozen=True, kw_only=True):
+class FilesNotRead(msgspec.Struct, frozen=True, kw_only=True):
     """Files of the log that the run did not read, or whose rows it did not compare, for the same reason."""
 
     reason: str
@@ -143,7 +144,7 @@ class FilesNotRead(Struct, frozen=True, kw_only=True):
     """The first of them, relative to the table's root."""
 
 
-class MissingCommits(Struct, frozen=True, kw_only=True):
+class MissingCommits(msgspec.Struct, frozen=True, kw_only=True):
     """Consecutive commits that are not listed and that the validated version does not need."""
 
     first: int
@@ -157,7 +158,7 @@ class MissingCommits(Struct, frozen=True, kw_only=True):
         return f"commit {self.first} is" if self.first == self.last else f"commits {self.first} to {self.last} are"
 
 
-class Inventory(Struct, frozen=True, kw_only=True):
+class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     """Summary of the files in the table's directories. Unreferenced files are legal, so they are not findings."""
 
     files: int
@@ -185,7 +186,7 @@ class Inventory(Struct, frozen=True, kw_only=True):
     """False where a directory could not be listed."""
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """The ledger: which rules were decided, and which were not."""
 
     run: list[str]
@@ -217,7 +218,7 @@ class Checked(Struct, frozen=True, kw_only=True):
         return {*self.run, *self.not_applicable} - self.undecided_rules - without_clock
 
 
-class Refusal(Struct, frozen=True, kw_only=True):
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """The revision requires its clients to refuse the table, because the table needs something it does not define."""
 
     requirement: str
@@ -229,7 +230,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
 AcceptStatus = Literal["used", "unused", "expired", "not checked"]
 
 
-class AcceptEntry(Struct, frozen=True, kw_only=True):
+class AcceptEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of the configuration that accepts findings, and whether the run used it."""
 
     rule: str
@@ -253,7 +254,7 @@ class AcceptEntry(Struct, frozen=True, kw_only=True):
         return _printable(self.rule if self.path is None else f"{self.rule} in {self.path}")
 
 
-class Baseline(Struct, frozen=True, kw_only=True):
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """Comparison of a run with a baseline."""
 
     file: str
@@ -270,7 +271,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
 CommitTimeSource = Literal["in-commit timestamp", "file time"]
 
 
-class VersionAt(Struct, frozen=True, kw_only=True):
+class VersionAt(msgspec.Struct, frozen=True, kw_only=True):
     """How the validated version was found, if the user named a time."""
 
     moment: int
@@ -283,7 +284,7 @@ class VersionAt(Struct, frozen=True, kw_only=True):
     """Version that other engines may choose, because file times run backwards (S69); None if they do not."""
 
 
-class SoundAgain(Struct, frozen=True, kw_only=True):
+class SoundAgain(msgspec.Struct, frozen=True, kw_only=True):
     """Files that looked damaged but were sound in two more looks. They are not findings."""
 
     count: int
@@ -291,7 +292,7 @@ class SoundAgain(Struct, frozen=True, kw_only=True):
     """Path of each of the first files, and the result of the first look."""
 
 
-class CopiedFrom(Struct, frozen=True, kw_only=True):
+class CopiedFrom(msgspec.Struct, frozen=True, kw_only=True):
     """A location outside of the table, with files that are missing or not read and exist in the table instead."""
 
     location: str
@@ -299,7 +300,7 @@ class CopiedFrom(Struct, frozen=True, kw_only=True):
     """Path of one of the files, relative to the location and to the table."""
 
 
-class Continuation(Struct, frozen=True, kw_only=True):
+class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     """Identity of the validated version, for a later run with `--since`."""
 
     table_id: str
@@ -316,7 +317,7 @@ class Continuation(Struct, frozen=True, kw_only=True):
     """Digest of the rules of the release."""
 
 
-class Since(Struct, frozen=True, kw_only=True):
+class Since(msgspec.Struct, frozen=True, kw_only=True):
     """The earlier report that this run continues, and the files not checked again. The ledger has the rules."""
 
     version: int
@@ -331,7 +332,7 @@ class Since(Struct, frozen=True, kw_only=True):
     """Why all files were checked again; None if only the files after `version` were checked."""
 
 
-class AcceptedFinding(Struct, frozen=True, kw_only=True):
+class AcceptedFinding(msgspec.Struct, frozen=True, kw_only=True):
     """A finding that the user accepted before the run, so it changes neither the verdict nor the counts."""
 
     finding: Finding
@@ -340,7 +341,7 @@ class AcceptedFinding(Struct, frozen=True, kw_only=True):
     link: str = ""
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Result of one validation run. The JSON Schema is published as `reports/report.schema.json`."""
 
     report_version: int

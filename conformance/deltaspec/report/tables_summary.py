@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import field
 
 from deltaspec.report.report_types import AcceptEntry, Baseline, Report, Verdict
 from deltaspec.report.text import count
@@ -18,7 +18,7 @@ TABLES_VERSION = 1
 TableVerdict = Verdict | Literal["unreadable", "unavailable", "failed", "not run"]
 
 
-class TableResult(Struct, frozen=True, kw_only=True):
+class TableResult(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a run over one table."""
 
     table: str
@@ -86,7 +86,7 @@ class TableResult(Struct, frozen=True, kw_only=True):
         )
 
 
-class TablesSummary(Struct, frozen=True, kw_only=True):
+class TablesSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a run over several tables. The JSON Schema is published as `reports/tables.schema.json`."""
 
     tables_version: int

@@ -16,10 +16,10 @@ from deltaspec.golden.importing.questions import ImportedCase, Question, ReadRow
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.suites.checks import ImportedQuestion, TableUnderTest
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.table_state import TableState
+from deltaspec_generators.table_state import WrittenState
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
-_UNKNOWN = TableState(
+_UNKNOWN = WrittenState(
     version=0,
     protocol={"minReaderVersion": 1, "minWriterVersion": 2},
     metadata={"schemaString": json.dumps({"type": "struct", "fields": []}), "partitionColumns": []},
@@ -59,7 +59,7 @@ class ImportedTables:
         return TableUnderTest(identity, case.table, table, imported=ImportedQuestion(question, rows, problem))
 
 
-def _read_state(case: ImportedCase, version: int | None) -> tuple[TableState, str]:
+def _read_state(case: ImportedCase, version: int | None) -> tuple[WrittenState, str]:
     """Read the state of a version with the reference reader; its schema and features decide what can be asked."""
     at = None if version is None else At(version=version)
     try:
@@ -69,7 +69,7 @@ def _read_state(case: ImportedCase, version: int | None) -> tuple[TableState, st
         parse_schema(found.metadata["schemaString"])
     except (Refused, Died, ValueError) as error:
         return _UNKNOWN, str(error)
-    return TableState(version=found.version, protocol=found.protocol, metadata=found.metadata), ""
+    return WrittenState(version=found.version, protocol=found.protocol, metadata=found.metadata), ""
 
 
 def _read_rows(case: ImportedCase, question: ReadRows) -> tuple[pa.Table | None, str]:
@@ -82,7 +82,7 @@ def _read_rows(case: ImportedCase, question: ReadRows) -> tuple[pa.Table | None,
         return None, str(error)
 
 
-def _describe_version(state: TableState) -> ExpectedVersion:
+def _describe_version(state: WrittenState) -> ExpectedVersion:
     return ExpectedVersion(
         version=state.version,
         timestamp_ms=0,

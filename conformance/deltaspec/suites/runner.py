@@ -22,7 +22,7 @@ Open: TypeAlias = Callable[[], Candidate]
 """Starts the candidate."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class SuitePlan(msgspec.Struct, frozen=True):
     """The cases to ask a candidate: tables, suites and selection."""
 
     corpus: Corpus = msgspec.field(default_factory=Corpus)
@@ -44,7 +44,7 @@ class Stopped(Exception):
     """The candidate died too often; the text is the reason."""
 
 
-def run_plan(open_candidate: Open, plan: Plan, answered: Collection[str] = ()) -> Iterator[TableDone]:
+def run_suite_plan(open_candidate: Open, plan: SuitePlan, answered: Collection[str] = ()) -> Iterator[TableDone]:
     """Yield the results of every table, in the order in which they end.
 
     Args:
@@ -87,7 +87,7 @@ def run_plan(open_candidate: Open, plan: Plan, answered: Collection[str] = ()) -
 
 def _work(
     open_candidate: Open,
-    plan: Plan,
+    plan: SuitePlan,
     tables: queue.SimpleQueue[str],
     done: queue.SimpleQueue[TableDone | BaseException | None],
     stop: threading.Event,
@@ -105,7 +105,7 @@ def _work(
     done.put(None)
 
 
-def run_table(candidate: Candidate, identity: str, plan: Plan, directory: Path) -> TableDone:
+def run_table(candidate: Candidate, identity: str, plan: SuitePlan, directory: Path) -> TableDone:
     """Write a table below a directory, run its cases and remove it."""
     with tempfile.TemporaryDirectory(dir=directory) as here:
         subject = plan.corpus.build_subject(identity, Path(here))
@@ -115,18 +115,18 @@ def run_table(candidate: Candidate, identity: str, plan: Plan, directory: Path) 
         return TableDone(identity, tuple(run_case(candidate, each) for each in cases))
 
 
-def _is_selected(plan: Plan, case: Case) -> bool:
+def _is_selected(plan: SuitePlan, case: Case) -> bool:
     return plan.select is None or plan.select(case.id)
 
 
-def build_plan(
+def build_suite_plan(
     suites: Sequence[SuiteName], seed: int, tables: int, select: Callable[[str], bool] | None = None, jobs: int = 1
-) -> Plan:
+) -> SuitePlan:
     """Return the plan of suites: equally many drawn tables to read and histories to perform, and the written ones."""
     reads, writes = (any(each in suites for each in names) for names in (SUITES, WRITE_SUITES))
     histories = tables if writes else 0
     corpus = Corpus(seed, tables if reads else 0, written=reads, histories=histories, written_histories=writes)
-    return Plan(corpus, suites, select, jobs)
+    return SuitePlan(corpus, suites, select, jobs)
 
 
 def select_suites(names: Sequence[str]) -> tuple[SuiteName, ...]:

@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 from deltaspec.protocol.actions import ACTION_TYPES
 from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_CHANGES
 from deltaspec.protocol.schema.data_types import Struct, iter_fields
-from deltaspec_generators.table_state import TableState
+from deltaspec_generators.table_state import WrittenState
 from deltaspec_generators.tables.readable import ReadableTable
 
 Holds: TypeAlias = Callable[[ReadableTable], bool]
 
 
-def _newest(table: ReadableTable) -> TableState:
+def _newest(table: ReadableTable) -> WrittenState:
     return table.versions[-1].state
 
 

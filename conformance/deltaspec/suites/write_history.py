@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
-from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.model.features.identity_values import find_value_faults
 from deltaspec.protocol.features.constraints import DEFAULT
@@ -204,7 +204,7 @@ class _Run:
         for name, number in judge.counts.items():
             self.done.count("cleanup", name, number)
 
-    def _judge_clusters(self, before: TableState) -> None:
+    def _judge_clusters(self, before: LoadedTable) -> None:
         """Look for files of another clustering implementation that were clustered again."""
         old, new = before.snapshot.files, LogReader(str(self.table)).read_state().snapshot.files
         others = {key: each.path for key, each in old.items() if each.clustering_provider == OTHER_PROVIDER}

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
@@ -24,7 +24,7 @@ MAX_FINDINGS = 100_000
 _MAX_BYTES = 256 << 20
 
 
-class KnownFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class KnownFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Findings of one table with the same fingerprint."""
 
     table: str
@@ -37,7 +37,7 @@ class KnownFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Number of findings that are known, without those that repeat an action in a checkpoint or other derived file."""
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     baseline_version: int
     findings: list[KnownFinding]
 

@@ -8,7 +8,7 @@ import pytest
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement, open_candidate
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
 from deltaspec.suites.outcomes import Outcome
-from deltaspec.suites.runner import Plan, run_plan
+from deltaspec.suites.runner import SuitePlan, run_suite_plan
 from deltaspec.suites.subjects import Corpus
 
 ROOT = Path(__file__).parents[3]
@@ -24,7 +24,7 @@ def test_engine_has_only_known_failures(engine: str) -> None:
         version = candidate.capabilities.version
     known = KnownFailures(load_known_failures(KNOWN / f"{engine}.toml"), version, datetime.now(UTC).date())
     passed = 0
-    for done in run_plan(lambda: open_candidate(engine), Plan(Corpus(SEED, TABLES))):
+    for done in run_suite_plan(lambda: open_candidate(engine), SuitePlan(Corpus(SEED, TABLES))):
         for result in map(known.judge, done.results):
             assert not result.outcome.is_bad, f"{result.case}: {result.message}"
             passed += result.outcome is Outcome.PASSED

@@ -29,7 +29,7 @@ from deltaspec_generators.choices import DrawnChoices
 from deltaspec_generators.layouts import log_directory
 from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_files import CheckpointFiles, SidecarFile, TableFiles, write_table
-from deltaspec_generators.table_state import Body, TableState
+from deltaspec_generators.table_state import Body, WrittenState
 
 OPERATIONS = ("commit", "checkpoint", "checksum", "compaction", "hint", "vacuum", "clean up")
 
@@ -172,7 +172,7 @@ class DrawnTableWriter:
     All values are drawn in advance, because threads call the store.
     """
 
-    def __init__(self, draw: st.DrawFn, files: TableFiles, states: list[TableState], root: Path) -> None:
+    def __init__(self, draw: st.DrawFn, files: TableFiles, states: list[WrittenState], root: Path) -> None:
         self._files, self._states, self._root = files, states, root
         self._log = root / LOG_DIRECTORY
         self.version = -1
@@ -325,7 +325,7 @@ def _collect_paths(line: Body) -> set[str]:
     return found
 
 
-def _checkpoint(draw: st.DrawFn, state: TableState) -> CheckpointFiles:
+def _checkpoint(draw: st.DrawFn, state: WrittenState) -> CheckpointFiles:
     """Draw a checkpoint of a state in a form that the table allows."""
     rows: list[Line] = [{"protocol": state.protocol}, {"metaData": state.metadata}]
     rows += [{"domainMetadata": body} for body in state.domains.values()]
@@ -345,7 +345,7 @@ def _checkpoint(draw: st.DrawFn, state: TableState) -> CheckpointFiles:
     return checkpoint
 
 
-def add_v2_checkpoint_feature(files: TableFiles, states: list[TableState]) -> None:
+def add_v2_checkpoint_feature(files: TableFiles, states: list[WrittenState]) -> None:
     """Add the feature v2Checkpoint to a drawn table if its protocol lists features."""
     bodies = [line["protocol"] for lines in files.commits.values() for line in lines if "protocol" in line]  # type: ignore[index]
     for body in {id(each): each for each in (*bodies, *(state.protocol for state in states))}.values():

@@ -9,8 +9,8 @@ from helpers.scenario import Scenario, add, cdc, commit_info, field, metadata, p
 
 from deltaspec.model.rows.row_changes import (
     ChangesUnavailable,
+    FileContents,
     RowChange,
-    TableFiles,
     compute_row_changes,
     find_versions_without_feed,
     get_commit_timestamp_ms,
@@ -71,7 +71,7 @@ def stored(*people: Person, kinds: Iterable[str] = ()) -> list[dict[str, Any]]:
     return kept
 
 
-FILES = TableFiles(
+FILES = FileContents(
     rows={
         "oslo-1": stored(ANN, BOB),
         "rome-2": stored(CAT, DAN),

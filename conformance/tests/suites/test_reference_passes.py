@@ -11,7 +11,7 @@ from deltaspec.candidates.reference.engine import Engine
 from deltaspec.selftest.mutants import Mutant
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import Outcome
-from deltaspec.suites.runner import Plan, run_plan
+from deltaspec.suites.runner import SuitePlan, run_suite_plan
 from deltaspec.suites.subjects import Corpus
 
 SEED, TABLES = 1, 15
@@ -21,7 +21,7 @@ TABLES_UNTIL_DETECTED = 60
 
 def test_reference_passes_every_check() -> None:
     outcomes: Counter[tuple[str, Outcome]] = Counter()
-    for done in run_plan(lambda: InProcess(Engine()), Plan(Corpus(SEED, TABLES))):
+    for done in run_suite_plan(lambda: InProcess(Engine()), SuitePlan(Corpus(SEED, TABLES))):
         for result in done.results:
             assert result.outcome is Outcome.PASSED, f"{result.case}: {result.message}"
             outcomes[result.suite, result.outcome] += 1
@@ -42,8 +42,8 @@ class _OnlyScans:
 
 
 def test_candidate_without_snapshots_is_not_asked_for_them() -> None:
-    plan = Plan(Corpus(SEED, 3), ("snapshot", "time-travel", "refuse"))
-    results = [result for done in run_plan(lambda: InProcess(_OnlyScans()), plan) for result in done.results]
+    plan = SuitePlan(Corpus(SEED, 3), ("snapshot", "time-travel", "refuse"))
+    results = [result for done in run_suite_plan(lambda: InProcess(_OnlyScans()), plan) for result in done.results]
     outcomes = {(each.suite, each.outcome) for each in results}
     assert outcomes == {
         ("snapshot", Outcome.NOT_ASKED),
@@ -57,8 +57,8 @@ def test_candidate_without_snapshots_is_not_asked_for_them() -> None:
 @pytest.mark.parametrize("faulty", FAULTY_READERS, ids=lambda each: each.id)
 def test_faulty_reader_fails(faulty: Mutant) -> None:
     failed: set[str] = set()
-    plan = Plan(Corpus(SEED, TABLES_UNTIL_DETECTED), faulty.suites)
-    run = run_plan(lambda: InProcess(faulty.build()), plan)
+    plan = SuitePlan(Corpus(SEED, TABLES_UNTIL_DETECTED), faulty.suites)
+    run = run_suite_plan(lambda: InProcess(faulty.build()), plan)
     for done in run:
         failed |= {result.suite for result in done.results if result.outcome.is_bad}
         if failed == set(faulty.suites):

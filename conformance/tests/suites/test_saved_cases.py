@@ -15,7 +15,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.suites.cases import list_cases, run_case
 from deltaspec.suites.checks import WRITE_SUITES
 from deltaspec.suites.outcomes import Outcome
-from deltaspec.suites.runner import Plan, run_plan
+from deltaspec.suites.runner import SuitePlan, run_suite_plan
 from deltaspec.suites.saved_cases import (
     FAILURE,
     ROWS,
@@ -37,8 +37,8 @@ HISTORIES = [each for each in FINDINGS if (each / HISTORY_FILE).exists()]
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A case of a reader that ignores deletion vectors."""
-    plan = Plan(Corpus(1, 20, written=False), ("read",), select=lambda case: case.startswith("read.row-count"))
-    results = [each for done in run_plan(lambda: InProcess(IgnoresVectors()), plan) for each in done.results]
+    plan = SuitePlan(Corpus(1, 20, written=False), ("read",), select=lambda case: case.startswith("read.row-count"))
+    results = [each for done in run_suite_plan(lambda: InProcess(IgnoresVectors()), plan) for each in done.results]
     smallest = select_smallest(results)[0]
     table = describe_subject(smallest.table).table
     candidate = InProcess(IgnoresVectors())

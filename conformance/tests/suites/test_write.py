@@ -17,7 +17,7 @@ from deltaspec.suites.cases import list_cases, run_case
 from deltaspec.suites.checks import WRITE_SUITES
 from deltaspec.suites.mixed_engines import MixedEngines
 from deltaspec.suites.outcomes import CaseResult, Outcome
-from deltaspec.suites.runner import Plan, build_plan, run_table
+from deltaspec.suites.runner import SuitePlan, build_suite_plan, run_table
 from deltaspec.suites.saved_histories import load_history, save_history
 from deltaspec.suites.subjects import Corpus, build_history_subject
 from deltaspec.suites.write_history import HistoryUnderTest, perform_history
@@ -54,7 +54,7 @@ def perform_steps(engine: Engine, steps: tuple[Step, ...], directory: Path) -> d
 
 
 def test_reference_writer_passes(tmp_path: Path) -> None:
-    plan = Plan(Corpus(seed=11, tables=0, written=False, histories=2), WRITE_SUITES)
+    plan = SuitePlan(Corpus(seed=11, tables=0, written=False, histories=2), WRITE_SUITES)
     candidate = InProcess(Engine())
     tables = [run_table(candidate, each, plan, tmp_path) for each in plan.corpus.list_ids()]
     results = [each for table in tables for each in table.results]
@@ -191,7 +191,7 @@ def test_history_with_a_feature_that_is_not_declared_is_not_asked(tmp_path: Path
 
 
 def test_suite_performs_the_written_histories_and_as_many_drawn_ones() -> None:
-    ids = build_plan(WRITE_SUITES, seed=1, tables=2).corpus.list_ids()
+    ids = build_suite_plan(WRITE_SUITES, seed=1, tables=2).corpus.list_ids()
     assert ids == [*(f"history.{name}" for name in WRITTEN_HISTORIES), "history.1.0", "history.1.1"]
 
 
@@ -230,7 +230,7 @@ def test_histories_use_every_kind_and_forbidden_writes() -> None:
 def test_saved_history_is_short_and_fails_again(tmp_path: Path) -> None:
     (kind,) = [each for each in FAULTY_WRITERS if each.__name__ == "_LosesARow"]
     candidate = InProcess(build_engine(kind))
-    plan = build_plan(WRITE_SUITES, seed=1, tables=20)
+    plan = build_suite_plan(WRITE_SUITES, seed=1, tables=20)
     failed = next(
         each
         for identity in plan.corpus.list_ids()

@@ -22,7 +22,7 @@ from deltaspec_generators.choices import Choices
 from deltaspec_generators.layouts import parsed_columns
 from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_files import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
-from deltaspec_generators.table_state import Body, TableState, apply_actions
+from deltaspec_generators.table_state import Body, WrittenState, apply_actions
 from deltaspec_generators.table_uris import has_table_uri
 
 RETENTION_MS = {None: 7 * DAY_MS, "interval 1 week": 7 * DAY_MS, "interval 2 hours": DAY_MS // 12}
@@ -37,7 +37,7 @@ class LogSource(Protocol):
     choices: Choices
     commits: list[list[Body]]
     """Actions of each version."""
-    states: list[TableState]
+    states: list[WrittenState]
     tombstones: dict[int, list[Body]]
     """Tombstones in the checkpoints of each version, which are drawn in ascending order."""
     left_out: list[Body]
@@ -83,7 +83,7 @@ def draw_log_files(log: LogSource, files: TableFiles, *, first_deletable: int = 
         files.last_checkpoint = draw_hint(choices, target, overwritten=overwritten)
 
 
-def draw_checkpoint(log: LogSource, state: TableState) -> CheckpointFiles:
+def draw_checkpoint(log: LogSource, state: WrittenState) -> CheckpointFiles:
     """Draw a checkpoint of one version in any layout that the table allows."""
     choices = log.choices
     v2_supported = "v2Checkpoint" in state.features
@@ -123,7 +123,7 @@ def draw_checkpoint(log: LogSource, state: TableState) -> CheckpointFiles:
 
 
 def add_sidecars(
-    checkpoint: CheckpointFiles, files: Sequence[Row], count: int, state: TableState, next_number: Callable[[], int]
+    checkpoint: CheckpointFiles, files: Sequence[Row], count: int, state: WrittenState, next_number: Callable[[], int]
 ) -> None:
     """Distribute the rows of file actions over sidecars of a checkpoint."""
     for index in range(count):
@@ -132,7 +132,7 @@ def add_sidecars(
         checkpoint.sidecars.append(SidecarFile(name, rows, modification_time=state.timestamp_ms))
 
 
-def build_table_rows(state: TableState) -> list[Row]:
+def build_table_rows(state: WrittenState) -> list[Row]:
     """Build the rows of a checkpoint that are not file actions."""
     rows: list[Row] = [{"protocol": state.protocol}, {"metaData": state.metadata}]
     rows += [{"txn": body} for body in state.transactions.values()]
@@ -140,7 +140,7 @@ def build_table_rows(state: TableState) -> list[Row]:
     return rows + [{"domainMetadata": body} for body in state.domains.values()]
 
 
-def _draw_file_rows(log: LogSource, state: TableState) -> list[Row]:
+def _draw_file_rows(log: LogSource, state: WrittenState) -> list[Row]:
     """Draw rows of live files and tombstones, ordered by path."""
     rows = [("add", body) for body in state.live.values()]
     rows += [("remove", body) for body in _draw_tombstones(log, state)]
@@ -151,7 +151,7 @@ def _draw_file_rows(log: LogSource, state: TableState) -> list[Row]:
     return found
 
 
-def _draw_tombstones(log: LogSource, state: TableState) -> list[Body]:
+def _draw_tombstones(log: LogSource, state: WrittenState) -> list[Body]:
     """Draw the tombstones in the checkpoints of a version: expired ones may be left out, there and in later versions.
 
     A writer knows a tombstone that an older checkpoint left out only if it still has the commits before it.
@@ -174,7 +174,7 @@ def build_file_row(kind: str, body: Body) -> Row:
     return {kind: {name: value for name, value in body.items() if name not in dropped}}
 
 
-def build_statistics_columns(state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
+def build_statistics_columns(state: WrittenState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
     """Return the row of a file action with statistics as JSON, as struct columns, or both."""
     if "add" not in row:
         return row
@@ -192,7 +192,7 @@ def compact_commits(commits: Iterable[Sequence[Body]]) -> tuple[list[Row], list[
     Returns:
         Protocol and metadata, as far as there are any, and the other actions.
     """
-    state = TableState()
+    state = WrittenState()
     removed_domains: dict[str, Body] = {}
     for actions in commits:
         state = apply_actions(state, actions, 0)
@@ -218,7 +218,7 @@ def draw_compaction(choices: Choices, commits: Iterable[Sequence[Body]]) -> list
     return choices.shuffle(lines) if choices.chance(1, 2) else lines
 
 
-def build_checksum(state: TableState) -> Body:
+def build_checksum(state: WrittenState) -> Body:
     """Build the version checksum of a state, with the fields that it must have."""
     adds = state.live.values()
     found: Body = {
@@ -234,7 +234,7 @@ def build_checksum(state: TableState) -> Body:
     return found | {name: info[field] for name, field in fields.items() if field in info}
 
 
-def build_optional_checksum_fields(state: TableState) -> Body:
+def build_optional_checksum_fields(state: WrittenState) -> Body:
     """Build the other fields that the protocol lists for the version checksum of a state."""
     adds = list(state.live.values())
     cardinalities = [add["deletionVector"]["cardinality"] if "deletionVector" in add else 0 for add in adds]
@@ -249,7 +249,7 @@ def build_optional_checksum_fields(state: TableState) -> Body:
     }
 
 
-def draw_checksum(choices: Choices, state: TableState) -> Body:
+def draw_checksum(choices: Choices, state: WrittenState) -> Body:
     """Draw the version checksum of a state: required fields and some optional fields."""
     optional = build_optional_checksum_fields(state) | {"futureField": {"a": 1}}
     names = choices.sample(sorted(optional), 0, len(optional))

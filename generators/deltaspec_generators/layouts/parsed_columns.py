@@ -11,14 +11,14 @@ from deltaspec.protocol.files import partition_values
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
-from deltaspec_generators.table_state import Body, TableState
+from deltaspec_generators.table_state import Body, WrittenState
 from deltaspec_generators.values.arrow_values import arrow_type
 
 _WITHOUT_BOUNDS = ("boolean", "binary", "variant")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def build_types(state: TableState) -> dict[str, pa.DataType]:
+def build_types(state: WrittenState) -> dict[str, pa.DataType]:
     """Build the Arrow types of both columns for the schema of a version, with physical names."""
     partition, columns = _split_columns(state)
     low = _build_struct_type(columns, bounds=True)
@@ -32,7 +32,7 @@ def build_types(state: TableState) -> dict[str, pa.DataType]:
     return found
 
 
-def build_values(state: TableState, add: Body) -> Body:
+def build_values(state: WrittenState, add: Body) -> Body:
     """Build both columns for one add with the column types of this version; missing statistics are null."""
     partition, columns = _split_columns(state)
     found: Body = {"stats_parsed": None}
@@ -52,7 +52,7 @@ def build_values(state: TableState, add: Body) -> Body:
     return found
 
 
-def _split_columns(state: TableState) -> tuple[list[Field], list[Field]]:
+def _split_columns(state: WrittenState) -> tuple[list[Field], list[Field]]:
     """Return the partition columns of a version, in order, and the other columns; both with physical names."""
     mapping = column_mapping.get_mapping_mode(state.configuration, supported=True)
     fields = {each.name: each for each in parse_schema(state.metadata["schemaString"]).fields}

@@ -25,7 +25,7 @@ from deltaspec_generators.data_files.stored_files import Row, StoredFile, conver
 from deltaspec_generators.schemas.changes import ColumnIdSequence, drop_columns, drop_void_columns, replace_struct
 from deltaspec_generators.schemas.value_conversion import build_renamer, convert_all
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.table_state import Body, TableState, apply_actions
+from deltaspec_generators.table_state import Body, WrittenState, apply_actions
 from deltaspec_generators.table_uris import TABLE_URI
 from deltaspec_generators.tables.features import CHANGE_FEED, ENABLING_PROPERTIES, IN_COMMIT_TIMESTAMPS, build_protocol
 from deltaspec_generators.tables.readable import ExpectedVersion
@@ -92,9 +92,9 @@ class TableHistory:
         self.column_ids = column_ids
         self.root = root
         self.files = TableFiles()
-        self.state = TableState()
+        self.state = WrittenState()
         """State after the last finished commit."""
-        self.states: list[TableState] = []
+        self.states: list[WrittenState] = []
         self.versions: list[ExpectedVersion] = []
         self.actions: list[Body] = []
         """Actions of the current commit."""

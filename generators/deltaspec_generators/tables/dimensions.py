@@ -15,7 +15,7 @@ from deltaspec_generators.data_files.parquet_encodings import COMPRESSIONS
 from deltaspec_generators.operations.all_operations import list_operations
 from deltaspec_generators.schemas.drawing import PARTITION_TYPES
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.table_state import TableState
+from deltaspec_generators.table_state import WrittenState
 from deltaspec_generators.tables.history import GeneratedTable
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, EXTRAS
 from deltaspec_generators.values.arrow_values import PRIMITIVES
@@ -190,7 +190,7 @@ def _observe_adds(drawn: GeneratedTable) -> Iterator[str]:
         yield from _observe_timestamp_texts(schema.fields, state)
 
 
-def _observe_timestamp_texts(fields: Iterable[Field], state: TableState) -> Iterator[str]:
+def _observe_timestamp_texts(fields: Iterable[Field], state: WrittenState) -> Iterator[str]:
     names = {
         each.metadata.get(PHYSICAL_NAME, each.name)
         for each in fields
@@ -264,7 +264,7 @@ def _iter_types(kind: DataType) -> Iterator[str]:
             yield from _iter_types(value)
 
 
-def _observe_log(files: TableFiles, states: list[TableState]) -> Iterator[str]:
+def _observe_log(files: TableFiles, states: list[WrittenState]) -> Iterator[str]:
     last = len(states) - 1
     for each in files.checkpoints:
         kind = {"uuid-parquet": "v2-parquet", "uuid-json": "v2-json"}.get(each.naming, each.naming)

@@ -19,7 +19,7 @@ from deltaspec_generators.layouts.table_layout import draw_layout
 from deltaspec_generators.operations.all_operations import list_operations
 from deltaspec_generators.operations.registry import Operation
 from deltaspec_generators.table_files import LOG, TableFiles, commit_info_action
-from deltaspec_generators.table_state import Body, TableState
+from deltaspec_generators.table_state import Body, WrittenState
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.features import (
     CLUSTERING,
@@ -39,7 +39,7 @@ class GeneratedTable(msgspec.Struct, frozen=True):
     """A valid table with its state and rows at each version, and how its files were written."""
 
     files: TableFiles
-    states: list[TableState]
+    states: list[WrittenState]
     versions: list[ExpectedVersion]
     stored: list[StoredFile]
     """Every data file ever added; the newest description of a file comes last."""

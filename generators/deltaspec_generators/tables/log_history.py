@@ -18,7 +18,7 @@ from deltaspec_generators.layouts.staged_commits import draw_staged_commits
 from deltaspec_generators.names import build_uuid
 from deltaspec_generators.operations.all_operations import list_log_operations
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.table_state import Body, TableState
+from deltaspec_generators.table_state import Body, WrittenState
 from deltaspec_generators.tables.features import CHANGE_FEED, IN_COMMIT_TIMESTAMPS, build_row_id_mark
 from deltaspec_generators.tables.log_builder import LogBuilder
 from deltaspec_generators.tables.log_files import LoggedFiles, draw_change_file
@@ -34,7 +34,7 @@ class GeneratedLog(msgspec.Struct, frozen=True):
     """A valid table and its state at each version."""
 
     files: TableFiles
-    states: list[TableState]
+    states: list[WrittenState]
     """State at each version from 0 on, including versions that cleanup made unreadable."""
 
 

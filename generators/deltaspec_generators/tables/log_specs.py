@@ -22,7 +22,7 @@ from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column
 from deltaspec_generators.schemas.column_features import draw_special_columns, list_conditions
 from deltaspec_generators.schemas.drawing import draw_schema
 from deltaspec_generators.table_files import TABLE_ID
-from deltaspec_generators.table_state import Body, TableState
+from deltaspec_generators.table_state import Body, WrittenState
 from deltaspec_generators.tables import features as table_features
 from deltaspec_generators.tables.features import (
     CLUSTERING,
@@ -137,7 +137,7 @@ def _draw_protocol(choices: Choices, features: Collection[str]) -> tuple[Body, f
     reader, writer = choices.pick((*listed, *legacy))
     if writer < 7:
         protocol: Body = {"minReaderVersion": reader, "minWriterVersion": writer}
-        return protocol, TableState(protocol=protocol).features
+        return protocol, WrittenState(protocol=protocol).features
     readers = [name for name in READERS if name in features] if reader == 3 else []
     usable = readers + [name for name in WRITERS if name in features]
     family = choices.pick((None, None, None, *FAMILIES)) or ()
@@ -163,7 +163,7 @@ def _draw_protocol(choices: Choices, features: Collection[str]) -> tuple[Body, f
 
 
 def _list_implied_features(versions: tuple[int, int]) -> set[str]:
-    return {*TableState(protocol={"minWriterVersion": versions[1]}).features}
+    return {*WrittenState(protocol={"minWriterVersion": versions[1]}).features}
 
 
 def _draw_iceberg_version(choices: Choices, supported: Collection[str], *, tracks_rows: bool) -> int:

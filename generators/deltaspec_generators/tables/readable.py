@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from deltaspec.protocol.schema.data_types import Array, DataType, Map, Primitive, Struct, get_type_name, iter_fields
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.table_state import TableState
+from deltaspec_generators.table_state import WrittenState
 from deltaspec_generators.values.arrow_values import arrow_type
 
 CHANGE_TYPE = "_change_type"
@@ -35,7 +35,7 @@ class ExpectedVersion(msgspec.Struct, frozen=True, dict=True):
     row_commit_versions: list[int] | None
     plain_changes: Sequence[tuple[str, Row]] | None
     """Change type and row of each change of this version; None if the change data feed is not enabled."""
-    state: TableState
+    state: WrittenState
     """Raw protocol, metadata, live adds, transactions and domains."""
     has_change_files: bool = False
     """Whether the changes come from change data files; otherwise the adds and removes imply them."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.table_files import LOG, TableFiles
-from deltaspec_generators.table_state import TableState, apply_actions
+from deltaspec_generators.table_state import WrittenState, apply_actions
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
 
@@ -20,11 +20,11 @@ def describe_table(files: TableFiles, rows: pa.Table, history: Iterable[str] = (
         rows: rows of the newest version.
         history: the operations that produced the table.
     """
-    state = TableState()
+    state = WrittenState()
     if 0 not in files.commits:
         (checkpoint,) = files.checkpoints
         sidecars = [row for sidecar in checkpoint.sidecars for row in sidecar.rows]
-        state = apply_actions(TableState(version=checkpoint.version - 1), _objects([*checkpoint.rows, *sidecars]), 0)
+        state = apply_actions(WrittenState(version=checkpoint.version - 1), _objects([*checkpoint.rows, *sidecars]), 0)
     for version in sorted(files.commits):
         if version > state.version:
             state = apply_actions(state, _objects(files.commits[version]), 0)

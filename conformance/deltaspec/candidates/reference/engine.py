@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from deltaspec import __version__
 from deltaspec.candidates.arrow_rows import list_model_rows
-from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader, TableState
+from deltaspec.candidates.reference.log_reader import CorruptLog, LoadedTable, LogReader
 from deltaspec.candidates.reference.row_reader import (
     FileRows,
     RowReader,
@@ -156,7 +156,7 @@ class Engine:
         with _translate_errors("commit"):
             return self.writer().apply(table, operation, commit or {})
 
-    def load(self, log: LogReader, at: dict[str, int] | None) -> TableState:
+    def load(self, log: LogReader, at: dict[str, int] | None) -> LoadedTable:
         """Return the state of a version or timestamp; None for the newest."""
         version = None
         if at is not None:
@@ -169,11 +169,11 @@ class Engine:
         self.check_supported(state)
         return state
 
-    def check_supported(self, state: TableState) -> None:
+    def check_supported(self, state: LoadedTable) -> None:
         """Raise `EngineError` if the table needs something that the reader does not know."""
         check_supported(state)
 
-    def skips(self, condition: Predicate | None, add: Add, state: TableState) -> bool:
+    def skips(self, condition: Predicate | None, add: Add, state: LoadedTable) -> bool:
         """Return whether no row of a file can match a condition."""
         if condition is None:
             return False
@@ -203,14 +203,14 @@ class Engine:
         """Return columns and nested fields by their paths."""
         return select_columns(rows, columns)
 
-    def _build_empty(self, state: TableState, *, row_ids: bool) -> pa.Table:
+    def _build_empty(self, state: LoadedTable, *, row_ids: bool) -> pa.Table:
         schema = arrow_schema(state.schema)
         if row_ids:
             schema = schema.append(pa.field("__row_id", pa.int64()))
             schema = schema.append(pa.field("__row_commit_version", pa.int64()))
         return schema.empty_table()
 
-    def read_changes(self, log: LogReader, before: TableState | None, state: TableState) -> pa.Table:
+    def read_changes(self, log: LogReader, before: LoadedTable | None, state: LoadedTable) -> pa.Table:
         """Return the changes of a version: its change data files, or else its adds and removes."""
         version = state.snapshot.version
         actions = log.read_commit(version)
@@ -230,7 +230,7 @@ class Engine:
         return table.append_column("_commit_timestamp", moment.cast(pa.timestamp("us", "UTC")))
 
     def compare_files(
-        self, reader: RowReader, before: TableState | None, state: TableState, actions: Sequence[Any]
+        self, reader: RowReader, before: LoadedTable | None, state: LoadedTable, actions: Sequence[Any]
     ) -> list[pa.Table]:
         """Return inserted and deleted rows of a commit without change data files.
 
@@ -279,7 +279,7 @@ def select_columns(table: pa.Table, columns: Sequence[Sequence[str]]) -> pa.Tabl
     return pa.table(found, names=names)
 
 
-def check_supported(state: TableState) -> None:
+def check_supported(state: LoadedTable) -> None:
     """Raise `EngineError` if the table needs something that the reference does not know."""
     protocol = state.protocol
     if protocol.min_reader_version > MAX_READER_VERSION:
@@ -292,7 +292,7 @@ def check_supported(state: TableState) -> None:
         raise EngineError("unsupported", f"unsupported type changes: {'; '.join(changes)}", features=["typeWidening"])
 
 
-def list_unsupported_type_changes(state: TableState) -> list[str]:
+def list_unsupported_type_changes(state: LoadedTable) -> list[str]:
     """Return the recorded type changes that type widening does not allow."""
     if not any(supports(state.protocol, name) for name in ("typeWidening", "typeWidening-preview")):
         return []

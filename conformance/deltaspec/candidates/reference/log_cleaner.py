@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from deltaspec.candidates.reference.log_reader import ENABLE_IN_COMMIT_TIMESTAMPS, LogReader, TableState
+from deltaspec.candidates.reference.log_reader import ENABLE_IN_COMMIT_TIMESTAMPS, LoadedTable, LogReader
 from deltaspec.candidates.reference.written_files import get_clock_ms
 from deltaspec.model.log import cleanup
 from deltaspec.protocol.actions import CommitInfo
@@ -19,7 +19,7 @@ class LogCleaner:
     protected checkpoints.
     """
 
-    def __init__(self, table: str, log: LogReader, state: TableState) -> None:
+    def __init__(self, table: str, log: LogReader, state: LoadedTable) -> None:
         self.table, self.folder = table, Path(table) / LOG_DIRECTORY
         self.log, self.state, self.clock_ms = log, state, get_clock_ms()
 

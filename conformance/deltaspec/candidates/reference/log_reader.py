@@ -51,7 +51,7 @@ class CorruptLog(ValueError):
     """The log breaks the protocol, so that the version has no state."""
 
 
-class TableState(msgspec.Struct, frozen=True):
+class LoadedTable(msgspec.Struct, frozen=True):
     """The state of a table at one version, with everything needed to read its files."""
 
     snapshot: Snapshot
@@ -86,7 +86,7 @@ class LogReader:
         """Return the oldest and the newest readable version. Raises `SegmentError`."""
         return find_readable_versions(self.entries)
 
-    def read_state(self, version: int | None = None) -> TableState:
+    def read_state(self, version: int | None = None) -> LoadedTable:
         """Return the state of a version; None for the newest.
 
         Raises:
@@ -111,7 +111,7 @@ class LogReader:
         """Return the snapshot after a commit."""
         return replay_commit(snapshot, version, actions)
 
-    def build_state(self, snapshot: Snapshot) -> TableState:
+    def build_state(self, snapshot: Snapshot) -> LoadedTable:
         """Return a snapshot with its schema. Raises `CorruptLog`."""
         return build_state(snapshot)
 
@@ -157,7 +157,7 @@ class LogReader:
         """Return the file actions of a checkpoint and its sidecars."""
         return list(iter_file_action_batches(self.store, read, compared=False))
 
-    def iter_states(self, start: int, end: int) -> Iterator[TableState]:
+    def iter_states(self, start: int, end: int) -> Iterator[LoadedTable]:
         """Yield the states of a range of versions; first the state of the version before it, if it is readable."""
         first = max(start - 1, self.find_versions()[0])
         state = self.read_state(first)
@@ -168,12 +168,12 @@ class LogReader:
             state = self.build_state(self.replay_commit(state.snapshot, version, self.read_commit(version)))
             yield state
 
-    def get_timestamp_ms(self, state: TableState) -> int:
+    def get_timestamp_ms(self, state: LoadedTable) -> int:
         """Return the timestamp of a version: the in-commit timestamp if enabled there, otherwise the file time."""
         stated = self._read_enabled_timestamp(state)
         return self.entries[commit_name(state.snapshot.version)].modified_ms if stated is None else stated
 
-    def _read_enabled_timestamp(self, state: TableState) -> int | None:
+    def _read_enabled_timestamp(self, state: LoadedTable) -> int | None:
         """Return the in-commit timestamp of a version; None if it has none, or they are not enabled there."""
         enabled = supports(state.protocol, IN_COMMIT_TIMESTAMP) and is_property_true(
             state.metadata.configuration, ENABLE_IN_COMMIT_TIMESTAMPS
@@ -204,7 +204,7 @@ class LogReader:
         return found
 
 
-def build_state(snapshot: Snapshot) -> TableState:
+def build_state(snapshot: Snapshot) -> LoadedTable:
     """Return a snapshot with its schema. Raises `CorruptLog` if it has no protocol or no metadata."""
     if snapshot.protocol is None or snapshot.metadata is None:
         raise CorruptLog("the log has no protocol or no metadata")
@@ -214,7 +214,7 @@ def build_state(snapshot: Snapshot) -> TableState:
         schema = parse_schema(snapshot.metadata.schema_string)
     except ValueError as error:
         raise CorruptLog(f"schemaString: {error}") from None
-    return TableState(snapshot, snapshot.protocol, snapshot.metadata, schema, mapping)
+    return LoadedTable(snapshot, snapshot.protocol, snapshot.metadata, schema, mapping)
 
 
 def build_file_actions(rows: pa.Table) -> list[Add | Remove | Cdc]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from deltaspec.candidates.reference.log_reader import TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable
 from deltaspec.model.rows.row_ids import compute_stable_row_commit_versions, compute_stable_row_ids
 from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor, Remove
 from deltaspec.protocol.files.partition_values import parse_partition_value
@@ -82,11 +82,11 @@ class RowReader:
     The public methods can be replaced, to build faulty readers.
     """
 
-    def __init__(self, access: DataAccess, state: TableState) -> None:
+    def __init__(self, access: DataAccess, state: LoadedTable) -> None:
         self.access, self.state = access, state
         self._vectors = DeletionVectorReader(access)
 
-    def with_partitions_of(self, other: TableState) -> "RowReader":
+    def with_partitions_of(self, other: LoadedTable) -> "RowReader":
         """Return a reader of files of another version whose rows get the schema of this one."""
         return type(self)(self.access, replace(self.state, metadata=other.metadata))
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import encode_lines
-from deltaspec.candidates.reference.log_reader import LogReader, TableState, build_state
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader, build_state
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, arrow_schema, repeat_value
 from deltaspec.candidates.reference.sql_values import evaluate_sql, parse_supported
 from deltaspec.candidates.reference.table_changes import WRITER_FEATURES, replace_schema
@@ -61,12 +61,12 @@ class Transaction:
 
     file_writer = FileWriter
 
-    def __init__(self, table: str, log: LogReader | None, before: TableState | None, kind: str) -> None:
+    def __init__(self, table: str, log: LogReader | None, before: LoadedTable | None, kind: str) -> None:
         self.root, self.log, self.before, self.kind = Path(table), log, before, kind
         self.actions: list[Action] = []
         self.changes: list[tuple[str, pa.Table]] = []
         """Change type and rows of every change, for change data files."""
-        self.state: TableState
+        self.state: LoadedTable
         if before is not None:
             self.use(before.protocol, before.metadata)
 
@@ -361,7 +361,7 @@ class Transaction:
                 temporary.unlink()
 
 
-def check_protocol(state: TableState) -> None:
+def check_protocol(state: LoadedTable) -> None:
     """Raise `EngineError` if the reference must not write to a table."""
     decision = may_write(state.protocol, WRITER_FEATURES)
     if isinstance(decision, Refused):

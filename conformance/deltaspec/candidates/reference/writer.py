@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter, encode_lines
 from deltaspec.candidates.reference.log_cleaner import LogCleaner
-from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.reference.row_reader import repeat_value
 from deltaspec.candidates.reference.table_changes import (
     add_column,
@@ -110,7 +110,7 @@ class Writer:
         self.check_protocol(state)
         return self.transaction(table, log, state, kind)
 
-    def check_protocol(self, state: TableState) -> None:
+    def check_protocol(self, state: LoadedTable) -> None:
         """Raise `EngineError` if the table needs something that the writer does not know."""
         check_protocol(state)
 

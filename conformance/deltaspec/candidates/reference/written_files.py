@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from deltaspec.candidates.arrow_rows import list_model_rows
-from deltaspec.candidates.reference.log_reader import TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable
 from deltaspec.candidates.serve import EngineError
 from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor
 from deltaspec.protocol.features.change_data import CHANGE_TYPE
@@ -41,7 +41,7 @@ class FileWriter:
     The public methods can be replaced, to build faulty writers.
     """
 
-    def __init__(self, table: str, state: TableState) -> None:
+    def __init__(self, table: str, state: LoadedTable) -> None:
         self.root, self.state = Path(table), state
 
     def add(self, rows: pa.Table, *, data_change: bool, hidden: Mapping[str, Sequence[int | None]]) -> list[Add]:

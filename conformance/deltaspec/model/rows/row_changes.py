@@ -56,7 +56,7 @@ class ChangeDataError(ValueError):
     """Change data that violates the protocol: a row without one of the four change types."""
 
 
-class TableFiles(msgspec.Struct, frozen=True):
+class FileContents(msgspec.Struct, frozen=True):
     """Contents of a table's files; any mapping with `[]` works and may read lazily."""
 
     rows: Mapping[str, Sequence[Row]] = msgspec.field(default_factory=dict)
@@ -97,7 +97,7 @@ def compute_row_changes(
     start: int,
     end: int,
     *,
-    files: TableFiles,
+    files: FileContents,
     base: Snapshot = EMPTY_SNAPSHOT,
     modification_times_ms: Mapping[int, int] | None = None,
     feed_required: bool = True,
@@ -193,7 +193,7 @@ def get_commit_timestamp_ms(
     return modification_time_ms
 
 
-def read_rows(snapshot: Snapshot, files: TableFiles, *, read_as: Snapshot | None = None) -> list[Row]:
+def read_rows(snapshot: Snapshot, files: FileContents, *, read_as: Snapshot | None = None) -> list[Row]:
     """Return the rows of a table at a version, file by file.
 
     Args:
@@ -293,7 +293,7 @@ def _exclude_moved(rows: list[Row], moved_in: list[Row], moved_out: list[Row]) -
 class _Reader:
     """Reads files of a table at any version in the schema of one version."""
 
-    def __init__(self, files: TableFiles, read_as: Snapshot) -> None:
+    def __init__(self, files: FileContents, read_as: Snapshot) -> None:
         self.files = files
         self.schema = read_schema(read_as.metadata) or Struct(())
         self.mapping = read_mapping_mode(read_as)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine
-from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile
 from deltaspec.protocol.actions import Add, Cdc, Remove
 from deltaspec.protocol.features.change_data import CHANGE_TYPE
@@ -19,12 +19,12 @@ from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.readers.parquet_footers import read_footer
 
 ALONE, PREFERRED = "cdc.read-alone", "cdc.preferred"
-Before = TableState | None
+Before = LoadedTable | None
 
 
 @mutant(Engine.read_changes, ALONE, suites=("changes",))
 def adds_read_besides_change_files(
-    original: Method, engine: Engine, log: LogReader, before: Before, state: TableState
+    original: Method, engine: Engine, log: LogReader, before: Before, state: LoadedTable
 ) -> pa.Table:
     """Reads adds and removes in addition to change data files."""
     found = original(engine, log, before, state)
@@ -37,7 +37,7 @@ def adds_read_besides_change_files(
 
 @mutant(Engine.read_changes, PREFERRED, suites=("changes",))
 def change_files_ignored(
-    original: Method, engine: Engine, log: LogReader, before: Before, state: TableState
+    original: Method, engine: Engine, log: LogReader, before: Before, state: LoadedTable
 ) -> pa.Table:
     """Derives changes from adds and removes even if there are change data files."""
     plain = type("LogReader", (type(log),), {})(log.store.root)
@@ -46,14 +46,14 @@ def change_files_ignored(
 
 
 @mutant(Engine.read_changes, ALONE, suites=("changes",))
-def preimages_dropped(original: Method, engine: Engine, log: LogReader, before: Before, state: TableState) -> pa.Table:
+def preimages_dropped(original: Method, engine: Engine, log: LogReader, before: Before, state: LoadedTable) -> pa.Table:
     """Leaves out the rows before an update."""
     found = original(engine, log, before, state)
     return found.filter(pc.not_equal(found.column(CHANGE_TYPE), "update_preimage"))
 
 
 @mutant(Engine.read_changes, ALONE, suites=("changes",))
-def updates_split(original: Method, engine: Engine, log: LogReader, before: Before, state: TableState) -> pa.Table:
+def updates_split(original: Method, engine: Engine, log: LogReader, before: Before, state: LoadedTable) -> pa.Table:
     """Returns updates as deletes and inserts."""
     found = original(engine, log, before, state)
     names = {"update_preimage": "delete", "update_postimage": "insert"}
@@ -64,7 +64,7 @@ def updates_split(original: Method, engine: Engine, log: LogReader, before: Befo
 
 @mutant(Engine.read_changes, "cdc.no-commit-columns", suites=("changes",))
 def commit_columns_missing(
-    original: Method, engine: Engine, log: LogReader, before: Before, state: TableState
+    original: Method, engine: Engine, log: LogReader, before: Before, state: LoadedTable
 ) -> pa.Table:
     """Does not add the version and the timestamp of the commit."""
     return original(engine, log, before, state).drop_columns(["_commit_version", "_commit_timestamp"])
@@ -72,7 +72,7 @@ def commit_columns_missing(
 
 @mutant(Engine.read_changes, "cdc.timestamp-in-commit", suites=("changes",))
 def timestamp_of_commit_file_used(
-    original: Method, engine: Engine, log: LogReader, before: Before, state: TableState
+    original: Method, engine: Engine, log: LogReader, before: Before, state: LoadedTable
 ) -> pa.Table:
     """Takes the timestamp of changes from the commit file even with in-commit timestamps."""
     return _set_timestamp(original(engine, log, before, state), _get_file_time(log, state))
@@ -80,7 +80,7 @@ def timestamp_of_commit_file_used(
 
 @mutant(Engine.read_changes, "cdc.timestamp-of-file", suites=("changes",))
 def timestamp_of_commit_info_used(
-    original: Method, engine: Engine, log: LogReader, before: Before, state: TableState
+    original: Method, engine: Engine, log: LogReader, before: Before, state: LoadedTable
 ) -> pa.Table:
     """Takes the timestamp of changes from the field `timestamp` of commitInfo."""
     info = state.snapshot.commit_info
@@ -89,7 +89,7 @@ def timestamp_of_commit_info_used(
     return _set_timestamp(found, stated if isinstance(stated, int) else 0)
 
 
-def _get_file_time(log: LogReader, state: TableState) -> int:
+def _get_file_time(log: LogReader, state: LoadedTable) -> int:
     return log.entries[commit_name(state.snapshot.version)].modified_ms
 
 
@@ -100,7 +100,7 @@ def _set_timestamp(table: pa.Table, moment_ms: int) -> pa.Table:
 
 
 def _change_actions(
-    original: Method, engine: Engine, reader: RowReader, before: Before, state: TableState, actions: Sequence[Any]
+    original: Method, engine: Engine, reader: RowReader, before: Before, state: LoadedTable, actions: Sequence[Any]
 ) -> list[pa.Table]:
     found: list[pa.Table] = original(engine, reader, before, state, actions)
     return found
@@ -108,7 +108,7 @@ def _change_actions(
 
 @mutant(Engine.compare_files, ALONE, suites=("changes",), origin="cdf-006")
 def removes_cause_no_changes(
-    original: Method, engine: Engine, reader: RowReader, before: Before, state: TableState, actions: Sequence[Any]
+    original: Method, engine: Engine, reader: RowReader, before: Before, state: LoadedTable, actions: Sequence[Any]
 ) -> list[pa.Table]:
     """Returns the rows of adds as inserted, and no deleted rows."""
     kept = [each for each in actions if not isinstance(each, Remove)]
@@ -117,7 +117,7 @@ def removes_cause_no_changes(
 
 @mutant(Engine.compare_files, ALONE, suites=("changes",), origin="log-018")
 def rearranged_rows_reported(
-    original: Method, engine: Engine, reader: RowReader, before: Before, state: TableState, actions: Sequence[Any]
+    original: Method, engine: Engine, reader: RowReader, before: Before, state: LoadedTable, actions: Sequence[Any]
 ) -> list[pa.Table]:
     """Returns rows of commits that only rearrange data."""
     changed = [
@@ -128,7 +128,7 @@ def rearranged_rows_reported(
 
 @mutant(Engine.compare_files, ALONE, suites=("changes",))
 def new_vectors_change_nothing(
-    original: Method, engine: Engine, reader: RowReader, before: Before, state: TableState, actions: Sequence[Any]
+    original: Method, engine: Engine, reader: RowReader, before: Before, state: LoadedTable, actions: Sequence[Any]
 ) -> list[pa.Table]:
     """Takes a file that only gets another deletion vector for unchanged."""
     removed = {each.path for each in actions if isinstance(each, Remove)}
@@ -139,7 +139,7 @@ def new_vectors_change_nothing(
 
 @mutant(Engine.compare_files, ALONE, "deletion-vectors.honoured", suites=("changes",))
 def all_rows_of_removed_files_reported(
-    original: Method, engine: Engine, reader: RowReader, before: Before, state: TableState, actions: Sequence[Any]
+    original: Method, engine: Engine, reader: RowReader, before: Before, state: LoadedTable, actions: Sequence[Any]
 ) -> list[pa.Table]:
     """Reports rows of removed files that a vector had deleted before."""
     if before is not None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine
-from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile, arrow_type
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, PHYSICAL_NAME
@@ -122,17 +122,17 @@ def missing_columns_found_by_display_name(original: Method, reader: RowReader, f
 
 
 @mutant(LogReader.build_state, "protocol.columns-mapped-by-either", suites=("read",), origin="proto-002")
-def mapping_needs_listed_feature(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
+def mapping_needs_listed_feature(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
     """Maps columns only if the protocol lists the feature, not with reader version 2."""
-    state: TableState = original(log, snapshot)
+    state: LoadedTable = original(log, snapshot)
     listed = "columnMapping" in (state.protocol.reader_features or ())
     return replace(state, mapping=state.mapping if listed else None)
 
 
 @mutant(LogReader.build_state, "column-mapping.mode-consulted", suites=("read",))
-def mode_always_name(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
+def mode_always_name(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
     """Maps columns by name whenever the feature is supported, whatever the mode."""
-    state: TableState = original(log, snapshot)
+    state: LoadedTable = original(log, snapshot)
     supported = get_mapping_mode({COLUMN_MAPPING_MODE: "name"}, supported=True)
     version = state.protocol.min_reader_version
     maps = version == 2 or "columnMapping" in (state.protocol.reader_features or ())
@@ -224,9 +224,9 @@ def names_lowered(original: Method, engine: Engine, rows: pa.Table, columns: Seq
 
 
 @mutant(LogReader.build_state, "parquet.names", suites=("read",))
-def names_compared_in_lower_case(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
+def names_compared_in_lower_case(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
     """Looks for the lower-case name of a column in a file whose names keep their case."""
-    state: TableState = original(log, snapshot)
+    state: LoadedTable = original(log, snapshot)
     fields = tuple(
         each if each.name == each.name.lower() else replace(each, metadata={}) for each in state.schema.fields
     )

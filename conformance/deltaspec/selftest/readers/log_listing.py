@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader, TableState
+from deltaspec.candidates.reference.log_reader import CorruptLog, LoadedTable, LogReader
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, build_checkpoint_snapshot, replay_commit
 from deltaspec.protocol.actions import Action, Add, MetaData, Protocol, Remove
 from deltaspec.protocol.json_values import parse_lossless
@@ -36,12 +36,12 @@ def find_newest_checkpoint(log: LogReader) -> Checkpoint | None:
 
 
 @mutant(LogReader.read_state, "last-checkpoint.newer-found", suites=("snapshot", "read"), origin="ckpt-006")
-def hint_taken_for_newest_version(original: Method, log: LogReader, version: int | None = None) -> TableState:
+def hint_taken_for_newest_version(original: Method, log: LogReader, version: int | None = None) -> LoadedTable:
     """Takes the version in `_last_checkpoint` for the newest."""
     if version is None and "_last_checkpoint" in log.entries:
         stated = parse_lossless(log.store.read(f"{LOG_DIRECTORY}/_last_checkpoint", 1 << 20).decode()).value
         version = int(stated["version"]) if isinstance(stated, dict) else None
-    state: TableState = original(log, version)
+    state: LoadedTable = original(log, version)
     return state
 
 
@@ -171,11 +171,11 @@ def damaged_commit_read_as_empty(original: Method, log: LogReader, version: int)
 
 
 @mutant(LogReader.build_state, "checksum.absence-tolerated", suites=("snapshot", "read"))
-def checksum_required(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
+def checksum_required(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
     """Refuses versions without a checksum."""
     if f"{snapshot.version:020}.crc" not in log.entries:
         raise CorruptLog(f"version {snapshot.version} has no checksum")
-    state: TableState = original(log, snapshot)
+    state: LoadedTable = original(log, snapshot)
     return state
 
 
@@ -186,7 +186,7 @@ def checksum_required(original: Method, log: LogReader, snapshot: Snapshot) -> T
     suites=("snapshot", "read"),
     origin="crc-003",
 )
-def older_checksum_trusted(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
+def older_checksum_trusted(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
     """Takes protocol and metadata from the newest checksum, even if it belongs to an older version."""
     checksums = [each for each in map(parse_log_file_name, log.entries) if isinstance(each, ChecksumName)]
     versions = [each.version for each in checksums if each.version <= snapshot.version]
@@ -194,13 +194,13 @@ def older_checksum_trusted(original: Method, log: LogReader, snapshot: Snapshot)
         stated = read_json(log, checksum_name(max(versions)))
         protocol = msgspec.convert(stated["protocol"], Protocol)
         snapshot = replace(snapshot, protocol=protocol, metadata=msgspec.convert(stated["metadata"], MetaData))
-    state: TableState = original(log, snapshot)
+    state: LoadedTable = original(log, snapshot)
     return state
 
 
 def read_with_compactions(
     log: LogReader, version: int | None, change: Callable[[list[Action]], list[Action]]
-) -> TableState:
+) -> LoadedTable:
     """Return the state of a version, read from compactions where they fit, with their actions changed."""
     segment = choose_segment(log.entries, at=version, use_compactions=True)
     snapshot = EMPTY_SNAPSHOT
@@ -218,7 +218,7 @@ def read_with_compactions(
 
 
 @mutant(LogReader.read_state, "compaction.replaces-commits", suites=("snapshot", "read"))
-def removes_in_compactions_ignored(original: Method, log: LogReader, version: int | None = None) -> TableState:
+def removes_in_compactions_ignored(original: Method, log: LogReader, version: int | None = None) -> LoadedTable:
     """Reads the adds of a log compaction and ignores its removes."""
     return read_with_compactions(
         log, version, lambda actions: [each for each in actions if not isinstance(each, Remove)]
@@ -226,7 +226,7 @@ def removes_in_compactions_ignored(original: Method, log: LogReader, version: in
 
 
 @mutant(LogReader.read_state, "compaction.replaces-commits", suites=("snapshot",))
-def compactions_read_for_files_only(original: Method, log: LogReader, version: int | None = None) -> TableState:
+def compactions_read_for_files_only(original: Method, log: LogReader, version: int | None = None) -> LoadedTable:
     """Takes only adds and removes from a log compaction, so that metadata and transactions in it are lost."""
     return read_with_compactions(
         log, version, lambda actions: [each for each in actions if isinstance(each, Add | Remove)]

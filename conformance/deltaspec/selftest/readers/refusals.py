@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine, list_unsupported_type_changes
-from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, arrow_schema
 from deltaspec.candidates.serve import EngineError
 from deltaspec.errors import DeltaspecError
@@ -19,26 +19,26 @@ FEATURES, VERSIONS = "table-features.reader-supports-all", "protocol.versions-su
 
 
 @mutant(Engine.check_supported, FEATURES, suites=("refuse",), origin="dv-010")
-def unknown_features_ignored(original: Method, engine: Engine, state: TableState) -> None:
+def unknown_features_ignored(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Reads tables with features that it does not know."""
 
 
 @mutant(Engine.check_supported, VERSIONS, suites=("refuse",), origin="proto-006")
-def reader_version_not_checked(original: Method, engine: Engine, state: TableState) -> None:
+def reader_version_not_checked(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Checks features, but not the reader version."""
     protocol = msgspec.structs.replace(state.protocol, min_reader_version=min(state.protocol.min_reader_version, 3))
     original(engine, replace(state, protocol=protocol))
 
 
 @mutant(Engine.check_supported, FEATURES, "protocol.latest-holds", suites=("refuse",), origin="log-007")
-def only_first_protocol_checked(original: Method, engine: Engine, state: TableState) -> None:
+def only_first_protocol_checked(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Checks the protocol of a new table, but not one that replaces it."""
     if state.snapshot.version in (0, 2):
         original(engine, state)
 
 
 @mutant(Engine.check_supported, FEATURES, suites=("refuse",), origin="proto-005")
-def unknown_features_reported_as_damage(original: Method, engine: Engine, state: TableState) -> None:
+def unknown_features_reported_as_damage(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Reports an unknown feature as damage of the table."""
     try:
         original(engine, state)
@@ -47,7 +47,7 @@ def unknown_features_reported_as_damage(original: Method, engine: Engine, state:
 
 
 @mutant(Engine.check_supported, "type-widening.refused-by-readers", suites=("refuse",))
-def unsupported_type_changes_accepted(original: Method, engine: Engine, state: TableState) -> None:
+def unsupported_type_changes_accepted(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Reads tables with recorded type changes that type widening does not allow."""
     if not list_unsupported_type_changes(state):
         original(engine, state)
@@ -59,28 +59,28 @@ def _refuse(features: set[str]) -> None:
 
 
 @mutant(Engine.check_supported, FEATURES, suites=("snapshot", "read"), origin="proto-005")
-def features_of_writers_checked(original: Method, engine: Engine, state: TableState) -> None:
+def features_of_writers_checked(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Refuses features that only writers need to know."""
     original(engine, state)
     _refuse(set(state.protocol.writer_features or ()) & {"rowTracking", "clustering", "domainMetadata"})
 
 
 @mutant(Engine.check_supported, "vacuum-protocol-check.readers-acknowledge", suites=("snapshot", "read"))
-def vacuum_check_refused(original: Method, engine: Engine, state: TableState) -> None:
+def vacuum_check_refused(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Refuses the feature vacuumProtocolCheck, which asks nothing of readers."""
     original(engine, state)
     _refuse(set(state.protocol.reader_features or ()) & {"vacuumProtocolCheck"})
 
 
 @mutant(Engine.check_supported, "variant.tolerated", suites=("snapshot", "read"))
-def features_without_use_refused(original: Method, engine: Engine, state: TableState) -> None:
+def features_without_use_refused(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Refuses variant in the protocol, whether or not a column has the type."""
     original(engine, state)
     _refuse(set(state.protocol.reader_features or ()) & {"variantType", "variantType-preview"})
 
 
 @mutant(Engine.check_supported, "protocol.reader-versions", suites=("snapshot", "read"), origin="proto-002")
-def reader_version_2_refused(original: Method, engine: Engine, state: TableState) -> None:
+def reader_version_2_refused(original: Method, engine: Engine, state: LoadedTable) -> None:
     """Refuses reader version 2."""
     original(engine, state)
     if state.protocol.min_reader_version == 2:
@@ -112,9 +112,9 @@ def _no_rows(reader: RowReader) -> FileRows:
 
 
 @mutant(LogReader.read_state, "protocol.latest-holds", suites=("snapshot",))
-def protocol_of_first_commit_shown(original: Method, log: LogReader, version: int | None = None) -> TableState:
+def protocol_of_first_commit_shown(original: Method, log: LogReader, version: int | None = None) -> LoadedTable:
     """Shows the protocol of the first commit."""
-    state: TableState = original(log, version)
+    state: LoadedTable = original(log, version)
     if commit_name(0) not in log.entries:
         return state
     protocol = next((each for each in log.read_commit(0) if isinstance(each, Protocol)), state.protocol)

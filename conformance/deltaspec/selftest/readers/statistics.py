@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from deltaspec.candidates.reference.engine import Engine
-from deltaspec.candidates.reference.log_reader import TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.rows.predicates import (
     And,
@@ -29,7 +29,7 @@ SKIPPING = "statistics.skipping"
 Body = dict[str, Any]
 
 
-def skip_with(original: Method, engine: Engine, condition: Any, add: Add, state: TableState,
+def skip_with(original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable,
               change: Callable[[Body], Any]) -> bool:  # fmt: skip
     """Return whether a file would be skipped with changed statistics."""
     if add.stats is not None:
@@ -62,14 +62,16 @@ def _cut(value: Any) -> Any:
 
 
 @mutant(Engine.skips, "statistics.tight-by-default", suites=("predicates",))
-def cut_maxima_taken_for_largest(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+def cut_maxima_taken_for_largest(
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
+) -> bool:
     """Compares with a maximum that was cut off, without the characters after it."""
     return skip_with(original, engine, condition, add, state, lambda stats: _change_side(stats, "maxValues", _cut))
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="stat-002")
 def cut_timestamps_taken_for_largest(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Compares with a maximum in milliseconds although the values have microseconds."""
     if not (isinstance(condition, Compare) and isinstance(condition.literal, int) and condition.literal % 1000):
@@ -88,7 +90,7 @@ def _subtract_millisecond(value: Any) -> Any:
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
-def maxima_taken_for_minima(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+def maxima_taken_for_minima(original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable) -> bool:
     """Takes the maximum for both bounds."""
     return skip_with(
         original, engine, condition, add, state, lambda stats: stats.update(minValues=stats.get("maxValues", {}))
@@ -97,7 +99,7 @@ def maxima_taken_for_minima(original: Method, engine: Engine, condition: Any, ad
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="stat-018")
 def missing_null_counts_taken_for_zero(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Takes a missing null count for zero."""
     counts = {physical_name(each, state.mapping): 0 for each in state.schema.fields}
@@ -109,7 +111,7 @@ def missing_null_counts_taken_for_zero(
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="stat-007")
 def files_without_statistics_skipped(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Skips files without statistics if there is a predicate."""
     return (condition is not None and add.stats is None) or bool(original(engine, condition, add, state))
@@ -117,7 +119,7 @@ def files_without_statistics_skipped(
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="stat-018")
 def columns_without_bounds_taken_for_null(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Takes a column without bounds for a column of nulls, and skips the file for comparisons."""
     if isinstance(condition, Compare) and len(condition.column) == 1 and add.stats is not None:
@@ -129,7 +131,7 @@ def columns_without_bounds_taken_for_null(
 
 
 @mutant(Engine.skips, "statistics.wide-null-count-else", suites=("predicates",))
-def wide_null_counts_believed(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+def wide_null_counts_believed(original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable) -> bool:
     """Concludes from a null count of some rows, less those that a vector deletes, that none is left."""
     deleted = 0 if add.deletion_vector is None else add.deletion_vector.cardinality
     return skip_with(
@@ -142,7 +144,7 @@ def wide_null_counts_believed(original: Method, engine: Engine, condition: Any, 
 
 @mutant(Engine.skips, "statistics.tight-by-default", suites=("predicates",))
 def null_counts_not_reduced_by_vectors(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Takes the number of rows less those that a vector deletes for the number that all-null columns have."""
     deleted = 0 if add.deletion_vector is None else add.deletion_vector.cardinality
@@ -152,7 +154,7 @@ def null_counts_not_reduced_by_vectors(
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
-def one_side_of_or_enough(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+def one_side_of_or_enough(original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable) -> bool:
     """Skips a file if one side of OR rules it out."""
     return bool(original(engine, _replace_or(condition), add, state))
 
@@ -167,7 +169,7 @@ def _replace_or(condition: Any) -> Any:
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
-def not_inverts_skipping(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+def not_inverts_skipping(original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable) -> bool:
     """Skips a file for NOT p if it would read it for p."""
     if isinstance(condition, Not):
         return not original(engine, condition.operand, add, state)
@@ -176,7 +178,7 @@ def not_inverts_skipping(original: Method, engine: Engine, condition: Any, add: 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
 def null_safe_equality_taken_for_equality(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Skips every file for a null-safe comparison with null."""
     if isinstance(condition, NullSafeEqual):
@@ -185,7 +187,7 @@ def null_safe_equality_taken_for_equality(
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
-def bounds_excluded(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+def bounds_excluded(original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable) -> bool:
     """Skips a file whose bound equals the literal of >= or <=."""
     exclusive = {Operator.AT_LEAST: Operator.GREATER, Operator.AT_MOST: Operator.LESS}
     if isinstance(condition, Compare) and condition.operator in exclusive:
@@ -195,7 +197,7 @@ def bounds_excluded(original: Method, engine: Engine, condition: Any, add: Add, 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="stat-024")
 def is_null_skips_files_with_bounds(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Skips a file for IS NULL if the column has bounds."""
     if isinstance(condition, IsNull) and add.stats is not None and len(condition.column) == 1:
@@ -207,7 +209,7 @@ def is_null_skips_files_with_bounds(
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
 def is_not_null_needs_null_count_zero(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Skips a file for IS NOT NULL if the column has any null."""
     if isinstance(condition, IsNotNull) and add.stats is not None and len(condition.column) == 1:
@@ -218,7 +220,7 @@ def is_not_null_needs_null_count_zero(
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
-def numbers_rounded_to_double(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+def numbers_rounded_to_double(original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable) -> bool:
     """Parses the bounds of long values and decimals as floating-point numbers."""
 
     def round_number(value: Any) -> Any:
@@ -231,7 +233,7 @@ def numbers_rounded_to_double(original: Method, engine: Engine, condition: Any, 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
 def floats_without_bounds_taken_for_nan(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Skips files with a floating-point column without bounds, as if it had only NaN."""
     if isinstance(condition, Compare) and isinstance(condition.literal, float) and add.stats is not None:
@@ -244,7 +246,7 @@ def floats_without_bounds_taken_for_nan(
 
 @mutant(Engine.skips, "column-mapping.log-read-by-physical-name", suites=("predicates",))
 def statistics_looked_up_by_position(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Takes the bounds of the first columns in the order of the schema, although they are stored by name."""
     names = [physical_name(each, state.mapping) for each in state.schema.fields]
@@ -259,7 +261,7 @@ def statistics_looked_up_by_position(
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="part-013")
 def partition_values_compared_as_text(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Compares the texts of partition values with the text of a literal."""
     texts = {each.name: add.partition_values.get(physical_name(each, state.mapping)) for each in state.schema.fields}
@@ -276,7 +278,7 @@ def partition_values_compared_as_text(
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="part-013")
 def inequality_skips_other_partitions(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Treats <> as = when it chooses partitions."""
     is_partition = isinstance(condition, Compare) and condition.column[0] in state.partition_columns
@@ -287,7 +289,7 @@ def inequality_skips_other_partitions(
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="cm-013")
 def nested_statistics_found_by_leaf_name(
-    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
 ) -> bool:
     """Uses the statistics of a field in a struct for a column of the same name."""
 
@@ -304,7 +306,9 @@ def nested_statistics_found_by_leaf_name(
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="stat-015")
-def required_columns_need_bounds(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+def required_columns_need_bounds(
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
+) -> bool:
     """Fails to filter if a column that is not nullable has no bounds."""
     if condition is not None and add.stats is not None:
         minima = json.loads(add.stats).get("minValues", {})

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile, arrow_type, convert_variant
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.schema.data_types import (
@@ -225,23 +225,23 @@ def variant_members_found_by_position(original: Method, reader: RowReader, array
     return convert_variant(swapped, arrow_type(kind))
 
 
-def _has_type(state: TableState, name: str) -> bool:
+def _has_type(state: LoadedTable, name: str) -> bool:
     return any(get_type_name(field.type) == name for _, field in iter_fields(state.schema))
 
 
 @mutant(LogReader.build_state, "schema.void-read-as-null", suites=("snapshot", "read"), origin="cm-011")
-def void_refused(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
+def void_refused(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
     """Refuses a schema with the type void."""
-    state: TableState = original(log, snapshot)
+    state: LoadedTable = original(log, snapshot)
     if _has_type(state, "void"):
         raise UnreadableFile("unknown type void")
     return state
 
 
 @mutant(LogReader.build_state, "variant.tolerated", suites=("snapshot", "read"))
-def variant_refused(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
+def variant_refused(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
     """Refuses a schema with the type variant."""
-    state: TableState = original(log, snapshot)
+    state: LoadedTable = original(log, snapshot)
     if _has_type(state, "variant"):
         raise UnreadableFile("unknown type variant")
     return state

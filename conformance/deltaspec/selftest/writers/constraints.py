@@ -8,7 +8,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.candidates.arrow_rows import list_model_rows
-from deltaspec.candidates.reference.log_reader import TableState
+from deltaspec.candidates.reference.log_reader import LoadedTable
 from deltaspec.candidates.reference.sql_values import evaluate_sql, parse_supported
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
@@ -123,5 +123,5 @@ def generated_values_not_computed(
 
 
 @mutant(Writer.check_protocol, "table-features.writer-supports-all", suites=("write",))
-def unknown_features_ignored(original: Method, writer: Writer, state: TableState) -> None:
+def unknown_features_ignored(original: Method, writer: Writer, state: LoadedTable) -> None:
     """Writes to tables with features that it does not know."""

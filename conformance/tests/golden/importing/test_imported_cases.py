@@ -15,14 +15,14 @@ from deltaspec.golden.importing.cases import read_cases
 from deltaspec.suites.checks import IMPORTED_SUITES
 from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.outcomes import CaseResult, Outcome
-from deltaspec.suites.runner import Plan, run_plan
+from deltaspec.suites.runner import SuitePlan, run_suite_plan
 from deltaspec.suites.subjects import Corpus
 
 
 def ask(directory: Path, engine: type[Engine] = Engine) -> dict[str, CaseResult]:
     """Ask all questions of a directory; return the results by case id."""
-    plan = Plan(Corpus(imported=ImportedTables(read_cases(directory))), IMPORTED_SUITES)
-    return {each.case: each for done in run_plan(lambda: InProcess(engine()), plan) for each in done.results}
+    plan = SuitePlan(Corpus(imported=ImportedTables(read_cases(directory))), IMPORTED_SUITES)
+    return {each.case: each for done in run_suite_plan(lambda: InProcess(engine()), plan) for each in done.results}
 
 
 def list_outcomes(results: dict[str, CaseResult]) -> dict[str, Outcome]:
@@ -210,7 +210,7 @@ def test_timestamps_of_spark_are_in_utc(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["imported.read", "imported.snapshot"])
 def test_checks_of_imported_questions_do_not_run_on_drawn_tables(name: str) -> None:
-    plan = Plan(Corpus(tables=1, written=False), ("imported", "read", "snapshot"))
-    results = [each for done in run_plan(lambda: InProcess(Engine()), plan) for each in done.results]
+    plan = SuitePlan(Corpus(tables=1, written=False), ("imported", "read", "snapshot"))
+    results = [each for done in run_suite_plan(lambda: InProcess(Engine()), plan) for each in done.results]
     assert results
     assert [each for each in results if each.check == name] == []

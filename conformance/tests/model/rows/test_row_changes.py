@@ -11,8 +11,8 @@ from deltaspec.model import compute_row_changes
 from deltaspec.model.rows.row_changes import (
     ChangeDataError,
     ChangesUnavailable,
+    FileContents,
     RowChange,
-    TableFiles,
     build_row_key,
     compute_net_effect,
 )
@@ -26,7 +26,7 @@ def compute_all_changes(
 ) -> list[RowChange]:
     """Changes of a log of these commits from `start` on; the first has the protocol as well."""
     log = {0: [PROTOCOL, *commits[0]], **dict(enumerate(commits[1:], 1))}
-    return compute_row_changes(log, start, len(commits) - 1, files=TableFiles(files), **more)
+    return compute_row_changes(log, start, len(commits) - 1, files=FileContents(files), **more)
 
 
 def to_tuples(found: list[RowChange]) -> list[tuple[int, str, dict[str, Any]]]:
@@ -89,10 +89,10 @@ def test_vectors_in_files_come_from_the_caller() -> None:
         0: [PROTOCOL, ONE_COLUMN_TABLE, add("a")],
         1: [remove("a"), add("a", deletion_vector=vector)],
     }
-    files = TableFiles({"a": id_rows(1, 2, 3)}, {vector.unique_id: [0, 2]})
+    files = FileContents({"a": id_rows(1, 2, 3)}, {vector.unique_id: [0, 2]})
     assert [each.row["id"] for each in compute_row_changes(log, 1, 1, files=files)] == [1, 3]
     with pytest.raises(KeyError):
-        compute_row_changes(log, 1, 1, files=TableFiles({}))
+        compute_row_changes(log, 1, 1, files=FileContents({}))
 
 
 @pytest.mark.parametrize("revision", list(Revision))
@@ -102,7 +102,7 @@ def test_logical_files_of_one_path(revision: Revision) -> None:
         0: [PROTOCOL, ONE_COLUMN_TABLE, add("a", deletion_vector=build_inline_descriptor([0]))],
         1: [add("a", deletion_vector=build_inline_descriptor([1]))],
     }
-    found = compute_row_changes(log, 1, 1, files=TableFiles({"a": id_rows(1, 2, 3)}), revision=revision)
+    found = compute_row_changes(log, 1, 1, files=FileContents({"a": id_rows(1, 2, 3)}), revision=revision)
     came = [(each.change_type, each.row["id"]) for each in found]
     if revision is Revision.CURRENT:
         assert came == [("delete", 2), ("insert", 1)]
@@ -280,7 +280,7 @@ def test_empty_range_is_an_error() -> None:
 
 def test_table_with_unknown_feed_has_none() -> None:
     with pytest.raises(ChangesUnavailable, match="feed not enabled: version 0"):
-        compute_row_changes({0: [add("a")]}, 0, 0, files=TableFiles())
+        compute_row_changes({0: [add("a")]}, 0, 0, files=FileContents())
 
 
 def test_rows_are_equal_by_their_values() -> None:

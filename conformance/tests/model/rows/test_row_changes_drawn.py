@@ -12,7 +12,7 @@ from model.change_feed_tables import NO_CHANGE, ONE_COLUMN_TABLE, PROTOCOL, add,
 
 from deltaspec.model import compute_row_changes
 from deltaspec.model.log.reconciliation import Snapshot, replay_log
-from deltaspec.model.rows.row_changes import TableFiles, read_rows
+from deltaspec.model.rows.row_changes import FileContents, read_rows
 from deltaspec.protocol.actions import Action
 from deltaspec.protocol.files.deletion_vectors import build_inline_descriptor
 
@@ -108,7 +108,7 @@ def test_changes_turn_the_first_rows_into_the_last(table: Table, data: st.DataOb
     last = len(table.states) - 1
     start = data.draw(st.integers(1, last))
     end = data.draw(st.integers(start, last))
-    files = TableFiles(table.files)
+    files = FileContents(table.files)
     base_at = data.draw(st.integers(-1, start - 1))
     base = replay_log(table.log, to=base_at) if base_at >= 0 else Snapshot()
     rest = {version: actions for version, actions in table.log.items() if version > base_at}
@@ -123,5 +123,5 @@ def test_changes_turn_the_first_rows_into_the_last(table: Table, data: st.DataOb
 @given(tables())
 def test_rows_of_a_version_are_the_live_rows(table: Table) -> None:
     for version, state in enumerate(table.states):
-        rows = read_rows(replay_log(table.log, to=version), TableFiles(table.files))
+        rows = read_rows(replay_log(table.log, to=version), FileContents(table.files))
         assert Counter(row["id"] for row in rows) == state
