@@ -88,16 +88,16 @@ def _is_spellable(value: Any, name: str) -> bool:
     return True
 
 
-def build_sql(condition: Condition, kind: DataType) -> str:
+def build_sql(condition: Condition, data_type: DataType) -> str:
     """Write a condition as SQL that the parsers of Spark, delta-kernel-rs and DataFusion understand."""
     if condition.sign.startswith("is"):
         return f"{condition.column} {condition.sign.upper()}"
-    return f"{condition.column} {condition.sign} {_spell(condition.literal, kind)}"
+    return f"{condition.column} {condition.sign} {_spell(condition.literal, data_type)}"
 
 
-def _spell(value: Any, kind: DataType) -> str:
-    name = get_type_name(kind)
-    text = value if isinstance(value, str) else serialize_partition_value(value, kind) or ""
+def _spell(value: Any, data_type: DataType) -> str:
+    name = get_type_name(data_type)
+    text = value if isinstance(value, str) else serialize_partition_value(value, data_type) or ""
     if name in _TYPED:
         return f"{_TYPED[name]} '{text}'"
     return f"'{text}'" if name == "string" else text.upper() if name == "boolean" else text
@@ -117,14 +117,14 @@ def count_skippable_files(condition: Condition, version: ExpectedVersion, physic
     return skipped
 
 
-def _find_partition_value(add: Mapping[str, Any], name: str, kind: DataType) -> tuple[Any, Any, bool, bool] | None:
+def _find_partition_value(add: Mapping[str, Any], name: str, data_type: DataType) -> tuple[Any, Any, bool, bool] | None:
     text = add["partitionValues"].get(name)
-    if get_type_name(kind) == "string" or not text:
+    if get_type_name(data_type) == "string" or not text:
         return text or None, text or None, not text, not text
-    return (int(text), int(text), False, False) if get_type_name(kind) in INTEGER_BITS else None
+    return (int(text), int(text), False, False) if get_type_name(data_type) in INTEGER_BITS else None
 
 
-def _read_bounds(stats: str | None, name: str, kind: DataType) -> tuple[Any, Any, bool, bool] | None:
+def _read_bounds(stats: str | None, name: str, data_type: DataType) -> tuple[Any, Any, bool, bool] | None:
     """Return minimum, maximum, whether there may be nulls, and whether all values are null; None if unknown."""
     try:
         found = json.loads(stats or "null", parse_float=Exact)
@@ -132,10 +132,10 @@ def _read_bounds(stats: str | None, name: str, kind: DataType) -> tuple[Any, Any
         nulls, rows = found["nullCount"][name], found["numRecords"]
     except (ValueError, KeyError, TypeError):
         return None
-    kinds = str if get_type_name(kind) == "string" else int
+    kinds = str if get_type_name(data_type) == "string" else int
     is_valid = all(isinstance(each, int) for each in (nulls, rows))
     is_valid &= all(each is None or isinstance(each, kinds) for each in (low, high))
-    if get_type_name(kind) not in (*INTEGER_BITS, "string") or not is_valid:
+    if get_type_name(data_type) not in (*INTEGER_BITS, "string") or not is_valid:
         return None
     return low, high, nulls > 0, nulls == rows
 

@@ -20,15 +20,15 @@ def _build_field(field: Field) -> pa.Field:
     return pa.field(field.name, _build_type(field.type), field.nullable)
 
 
-def _build_type(kind: DataType) -> pa.DataType:
-    match kind:
+def _build_type(data_type: DataType) -> pa.DataType:
+    match data_type:
         case Primitive("variant"):
             return pa.struct([pa.field(name, pa.binary(), nullable=False) for name in ("metadata", "value")])
         case Struct(fields):
             return pa.struct([_build_field(each) for each in fields])
         case Array(element):
-            return pa.list_(pa.field("element", _build_type(element), kind.contains_null))
+            return pa.list_(pa.field("element", _build_type(element), data_type.contains_null))
         case Map(key, value):
-            item = pa.field("value", _build_type(value), kind.value_contains_null)
+            item = pa.field("value", _build_type(value), data_type.value_contains_null)
             return pa.map_(pa.field("key", _build_type(key), nullable=False), item)
-    return arrow_image(kind)
+    return arrow_image(data_type)

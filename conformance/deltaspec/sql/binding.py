@@ -184,15 +184,15 @@ class _Binding:
         return get_type_name(kind) == "void"
 
 
-def _bind_member(base: Expression, kind: DataType | None, name: str) -> tuple[Expression, DataType | None]:
+def _bind_member(base: Expression, data_type: DataType | None, name: str) -> tuple[Expression, DataType | None]:
     """Return a member of a struct, or of each struct in an array."""
-    struct = kind.element if isinstance(kind, Array) else kind
+    struct = data_type.element if isinstance(data_type, Array) else data_type
     if not isinstance(struct, Struct):
         raise Undecided(f"{name} is a member of a computed value or of a type without members")
     positions = [at for at, each in enumerate(struct.fields) if each.name.casefold() == name.casefold()]
     if len(positions) != 1:
         raise Undecided(f"the struct has {len(positions)} members {name}")
     found = struct.fields[positions[0]].type
-    if isinstance(kind, Array):
+    if isinstance(data_type, Array):
         found = Array(found, True)
     return Member(base, member_name(positions[0])), found

@@ -194,10 +194,12 @@ class _Compiler(msgspec.Struct):
             self.guards.append(Guard(holds, f"Spark rounds - of a decimal to {MINUS_DIGITS} digits"))
         return Term(_ZERO - term.values, term.type)
 
-    def integer(self, values: pl.Expr, kind: DataType) -> Term:
+    def integer(self, values: pl.Expr, data_type: DataType) -> Term:
         """Return a 128-bit result as an integer of its type: what an overflow gives depends on settings."""
-        self.guards.append(Guard(fits(values, kind), f"a result is outside the range of {get_type_name(kind)}"))
-        return Term(values.cast(pl.Int64, strict=False), kind)
+        self.guards.append(
+            Guard(fits(values, data_type), f"a result is outside the range of {get_type_name(data_type)}")
+        )
+        return Term(values.cast(pl.Int64, strict=False), data_type)
 
     def arithmetic(self, operator: str, left: Term, right: Term) -> Term:
         integers = is_integer(left.type) and is_integer(right.type)
@@ -240,26 +242,26 @@ class _Compiler(msgspec.Struct):
         remainder = one.abs() - quotient * divisor.abs()
         return self.integer(pl.when(one < 0).then(_ZERO - remainder).otherwise(remainder), kind)
 
-    def cast(self, term: Term, kind: DataType) -> Term:
+    def cast(self, term: Term, data_type: DataType) -> Term:
         """Convert between integers and decimals; values that would be cut off or do not fit fail a guard."""
-        name = get_type_name(kind)
-        if term.type == kind:
+        name = get_type_name(data_type)
+        if term.type == data_type:
             return term
         if term.type == VOID:
-            return null_term(kind)
-        if not (is_exact(term.type) and is_exact(kind)):
+            return null_term(data_type)
+        if not (is_exact(term.type) and is_exact(data_type)):
             raise Undecided(f"it casts {get_type_name(term.type)} to {name}")
-        own_scale, (precision, scale) = get_precision_and_scale(term.type)[1], get_precision_and_scale(kind)
+        own_scale, (precision, scale) = get_precision_and_scale(term.type)[1], get_precision_and_scale(data_type)
         values = rescale(term, max(scale, own_scale))
         if scale < own_scale:
             unit, exact = 10 ** (own_scale - scale), values
             values = exact // unit
             self.guards.append(Guard(values * unit == exact, f"a value loses digits as {name}"))
-        if is_integer(kind):
-            return self.integer(values, kind)
+        if is_integer(data_type):
+            return self.integer(values, data_type)
         low, high = (pl.lit(each, dtype=pl.Int128) for each in (-(10**precision), 10**precision))
         self.guards.append(Guard((low < values) & (values < high), f"a value is outside the range of {name}"))
-        return Term(values, kind)
+        return Term(values, data_type)
 
 
 def _parse_type(name: str) -> DataType:

@@ -73,14 +73,18 @@ class ExpressionColumns(FileColumns):
             if name in self._partitions and name in self.partition_values and not self.partition_values[name]
         ]
 
-    def _partition_term(self, name: str, kind: DataType) -> Term:
+    def _partition_term(self, name: str, data_type: DataType) -> Term:
         """Return the value of a partition column. It is not a constant of the expression."""
-        value: Any = _EMPTY[get_type_name(kind)] if name in self.read_as_empty else self.get_partition_value(name, kind)
-        if value is not None and not is_comparable(kind):
+        value: Any = (
+            _EMPTY[get_type_name(data_type)]
+            if name in self.read_as_empty
+            else self.get_partition_value(name, data_type)
+        )
+        if value is not None and not is_comparable(data_type):
             value = True
-        elif value is not None and isinstance(kind, Decimal):
-            value = int(value.scaleb(kind.scale, EXACT_CONTEXT))
-        return Term(pl.lit(value, dtype=polars_type(kind)), kind)
+        elif value is not None and isinstance(data_type, Decimal):
+            value = int(value.scaleb(data_type.scale, EXACT_CONTEXT))
+        return Term(pl.lit(value, dtype=polars_type(data_type)), data_type)
 
     @property
     def file_columns(self) -> list[str]:
@@ -114,21 +118,21 @@ def _format_value(value: pa.Scalar) -> str:
     return "(no text)"
 
 
-def _load(array: pa.Array, kind: DataType) -> pl.Series:
+def _load(array: pa.Array, data_type: DataType) -> pl.Series:
     try:
-        return _to_series(array, kind)
+        return _to_series(array, data_type)
     except (pa.ArrowException, pl.exceptions.PolarsError) as error:
-        raise Undecided(f"cannot read {array.type} as {get_type_name(kind)}: {error}"[:200]) from error
+        raise Undecided(f"cannot read {array.type} as {get_type_name(data_type)}: {error}"[:200]) from error
 
 
-def _to_series(array: pa.Array, kind: DataType) -> pl.Series:
+def _to_series(array: pa.Array, data_type: DataType) -> pl.Series:
     """Return an array as the column that `terms` describes for a type."""
-    stored, name = array.type, get_type_name(kind)
-    if not is_comparable(kind):
+    stored, name = array.type, get_type_name(data_type)
+    if not is_comparable(data_type):
         flags = _from_arrow(array.is_valid())
         return pl.select(pl.when(flags).then(True)).to_series()
-    if isinstance(kind, Decimal):
-        return _to_decimals(array, kind)
+    if isinstance(data_type, Decimal):
+        return _to_decimals(array, data_type)
     match name:
         case _ if name in INTEGER_BITS and pa.types.is_signed_integer(stored):
             return _from_arrow(array.cast(pa.int64()))
@@ -148,16 +152,16 @@ def _is_exact_as_double(stored: pa.DataType) -> bool:
     return bool(pa.types.is_signed_integer(stored) and stored.bit_width <= 32)
 
 
-def _to_decimals(array: pa.Array, kind: Decimal) -> pl.Series:
+def _to_decimals(array: pa.Array, data_type: Decimal) -> pl.Series:
     stored = array.type
     if pa.types.is_signed_integer(stored):
         own_scale, values = 0, _from_arrow(array.cast(pa.int64())).cast(pl.Int128)
-    elif pa.types.is_decimal(stored) and stored.bit_width <= 128 and 0 <= stored.scale <= kind.scale:
+    elif pa.types.is_decimal(stored) and stored.bit_width <= 128 and 0 <= stored.scale <= data_type.scale:
         own_scale = stored.scale
         values = _from_arrow(array.cast(pa.decimal128(38, own_scale))).to_physical().cast(pl.Int128)
     else:
-        raise Undecided(f"the file stores {stored} for {get_type_name(kind)}")
-    unit = 10 ** (kind.scale - own_scale)
+        raise Undecided(f"the file stores {stored} for {get_type_name(data_type)}")
+    unit = 10 ** (data_type.scale - own_scale)
     return values if unit == 1 else values * pl.Series([unit], dtype=pl.Int128)
 
 

@@ -90,15 +90,17 @@ class FileColumns:
             members = column.members
         return fields, None if is_missing else column
 
-    def get_partition_value(self, name: str, kind: DataType) -> Any:
+    def get_partition_value(self, name: str, data_type: DataType) -> Any:
         """Return the file's partition value as `parse_partition_value` parses it. Raises `Undecided`."""
         if name not in self.partition_values:
             raise Undecided(f"the log has no value for the partition column {name}")
         text = self.partition_values[name]
-        if text and (get_type_name(kind) == "binary" or (get_type_name(kind) == "timestamp" and not has_zone(text))):
+        if text and (
+            get_type_name(data_type) == "binary" or (get_type_name(data_type) == "timestamp" and not has_zone(text))
+        ):
             raise Undecided(f"the value of the partition column {name} depends on its writer")
         try:
-            return parse_partition_value(text, kind)
+            return parse_partition_value(text, data_type)
         except PartitionValueError as error:
             raise Undecided(f"the partition column {name}: {error}") from error
 

@@ -40,12 +40,12 @@ def member_name(position: int) -> str:
     return f"f{position}"
 
 
-def arrow_type(kind: DataType) -> pa.DataType:
+def arrow_type(data_type: DataType) -> pa.DataType:
     """Return the Arrow type in which an engine receives a Delta type. Raises `Undecided` for other types.
 
     `member_name` gives the names of struct members.
     """
-    match kind:
+    match data_type:
         case Decimal(precision, scale):
             return pa.decimal128(precision, scale)
         case Array(element):
@@ -56,7 +56,7 @@ def arrow_type(kind: DataType) -> pa.DataType:
             return pa.struct([(member_name(position), arrow_type(each.type)) for position, each in enumerate(fields)])
         case Primitive(name) if name in ARROW_PRIMITIVES:
             return ARROW_PRIMITIVES[name]
-    raise Undecided(f"values of type {get_type_name(kind)} are not passed to an engine")
+    raise Undecided(f"values of type {get_type_name(data_type)} are not passed to an engine")
 
 
 def find_field(parts: tuple[str, ...], schema: Struct) -> Field:
@@ -206,8 +206,8 @@ class _Converter(msgspec.Struct, frozen=True):
         ]
         return pa.StructArray.from_arrays(members, fields=list(kind), mask=array.is_null())
 
-    def _check_calendar(self, array: pa.Array, kind: DataType) -> None:
-        first = self.first_unambiguous.get("date" if pa.types.is_date32(array.type) else get_type_name(kind))
+    def _check_calendar(self, array: pa.Array, data_type: DataType) -> None:
+        first = self.first_unambiguous.get("date" if pa.types.is_date32(array.type) else get_type_name(data_type))
         if first is None or not (pa.types.is_date32(array.type) or pa.types.is_timestamp(array.type)):
             return
         numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array.cast(pa.int64())
@@ -221,10 +221,10 @@ def _copy_offsets(array: pa.Array) -> pa.Array:
     return pc.add(array.offsets, 0)
 
 
-def _convert_primitive(array: pa.Array, kind: DataType) -> pa.Array:
-    stored, name, target = array.type, get_type_name(kind), arrow_type(kind)
-    if isinstance(kind, Decimal):
-        return _convert_decimal(array, kind)
+def _convert_primitive(array: pa.Array, data_type: DataType) -> pa.Array:
+    stored, name, target = array.type, get_type_name(data_type), arrow_type(data_type)
+    if isinstance(data_type, Decimal):
+        return _convert_decimal(array, data_type)
     is_integer = pa.types.is_signed_integer(stored)
     match name:
         case _ if name in INTEGER_BITS and is_integer:
@@ -253,9 +253,9 @@ def _convert_primitive(array: pa.Array, kind: DataType) -> pa.Array:
     raise Undecided(f"the file stores {stored} for {name}")
 
 
-def _convert_decimal(array: pa.Array, kind: Decimal) -> pa.Array:
+def _convert_decimal(array: pa.Array, data_type: Decimal) -> pa.Array:
     if pa.types.is_signed_integer(array.type):
         array = array.cast(pa.int64()).cast(pa.decimal128(_LONG_DIGITS, 0))
     elif not pa.types.is_decimal(array.type) or array.type.bit_width > 128:
-        raise Undecided(f"the file stores {array.type} for {get_type_name(kind)}")
-    return array.cast(pa.decimal128(kind.precision, kind.scale))
+        raise Undecided(f"the file stores {array.type} for {get_type_name(data_type)}")
+    return array.cast(pa.decimal128(data_type.precision, data_type.scale))

@@ -95,18 +95,18 @@ def find_missing_columns(tree: Expression, schema: Struct) -> list[str]:
     return [".".join(parts) for parts in list_columns(tree) if not _has_column(schema, parts)]
 
 
-def _has_column(kind: DataType, parts: tuple[str, ...]) -> bool:
+def _has_column(data_type: DataType, parts: tuple[str, ...]) -> bool:
     for name in parts:
-        while isinstance(kind, Array):
-            kind = kind.element
-        match kind:
+        while isinstance(data_type, Array):
+            data_type = data_type.element
+        match data_type:
             case Struct(fields):
                 found = [each for each in fields if each.name.casefold() == name.casefold()]
                 if not found:
                     return False
-                kind = found[0].type
+                data_type = found[0].type
             case Map(_, value):
-                kind = value
+                data_type = value
             case Primitive(type_name):
                 return type_name == "variant"
             case _:

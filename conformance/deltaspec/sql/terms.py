@@ -74,35 +74,35 @@ class Term(msgspec.Struct, frozen=True):
         return self.constant is not ...
 
 
-def polars_type(kind: DataType) -> pl.DataType | type[pl.DataType]:
+def polars_type(data_type: DataType) -> pl.DataType | type[pl.DataType]:
     """Return the type of the Polars column for values of a Delta type."""
-    return pl.Int128 if isinstance(kind, Decimal) else _DTYPES.get(get_type_name(kind), pl.Boolean)
+    return pl.Int128 if isinstance(data_type, Decimal) else _DTYPES.get(get_type_name(data_type), pl.Boolean)
 
 
-def is_comparable(kind: DataType) -> bool:
+def is_comparable(data_type: DataType) -> bool:
     """Return whether values of a type are loaded; of other types, only nulls are known."""
-    return isinstance(kind, Decimal) or get_type_name(kind) in _DTYPES
+    return isinstance(data_type, Decimal) or get_type_name(data_type) in _DTYPES
 
 
-def null_term(kind: DataType) -> Term:
+def null_term(data_type: DataType) -> Term:
     """Return NULL with a type."""
-    return Term(pl.lit(None, dtype=polars_type(kind)), kind, None)
+    return Term(pl.lit(None, dtype=polars_type(data_type)), data_type, None)
 
 
-def is_integer(kind: DataType) -> bool:
-    return isinstance(kind, Primitive) and kind.name in INTEGER_BITS
+def is_integer(data_type: DataType) -> bool:
+    return isinstance(data_type, Primitive) and data_type.name in INTEGER_BITS
 
 
-def is_exact(kind: DataType) -> bool:
+def is_exact(data_type: DataType) -> bool:
     """Return whether a type is an integer or a decimal."""
-    return is_integer(kind) or isinstance(kind, Decimal)
+    return is_integer(data_type) or isinstance(data_type, Decimal)
 
 
-def get_precision_and_scale(kind: DataType) -> tuple[int, int]:
+def get_precision_and_scale(data_type: DataType) -> tuple[int, int]:
     """Return precision and scale of an integer or decimal type."""
-    if isinstance(kind, Decimal):
-        return kind.precision, kind.scale
-    return _INTEGER_DIGITS[get_type_name(kind)], 0
+    if isinstance(data_type, Decimal):
+        return data_type.precision, data_type.scale
+    return _INTEGER_DIGITS[get_type_name(data_type)], 0
 
 
 def has_more_digits_than_minus_keeps(value: Exact) -> bool:
@@ -148,9 +148,9 @@ def parse_time(text: str, kind: str) -> int:
         raise Undecided(str(error)) from error
 
 
-def fits(values: pl.Expr, kind: DataType) -> pl.Expr:
+def fits(values: pl.Expr, data_type: DataType) -> pl.Expr:
     """Return whether 128-bit integers are in the range of an integer type."""
-    bits = INTEGER_BITS[get_type_name(kind)] - 1
+    bits = INTEGER_BITS[get_type_name(data_type)] - 1
     low, high = (pl.lit(each, dtype=pl.Int128) for each in (-(1 << bits), (1 << bits) - 1))
     return (values >= low) & (values <= high)
 

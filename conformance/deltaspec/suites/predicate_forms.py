@@ -60,8 +60,8 @@ def list_columns(schema: Struct) -> list[Column]:
     """List the columns and fields of structs with an ordered type."""
     found: list[Column] = []
 
-    def visit(kind: Struct, path: tuple[str, ...]) -> None:
-        for field in kind.fields:
+    def visit(data_type: Struct, path: tuple[str, ...]) -> None:
+        for field in data_type.fields:
             here = (*path, field.name)
             if isinstance(field.type, Struct):
                 visit(field.type, here)
@@ -143,9 +143,9 @@ def _sort_key(value: Any) -> tuple[bool, Any]:
     return (True, 0) if value != value else (False, value)
 
 
-def is_spellable(value: Any, kind: DataType) -> bool:
+def is_spellable(value: Any, data_type: DataType) -> bool:
     """Return whether SQL of every engine can spell a value."""
-    name = get_type_name(kind)
+    name = get_type_name(data_type)
     if name == "date":
         return bool(-719_162 <= value <= _DAYS)
     if name in ("timestamp", "timestamp_ntz"):
@@ -153,14 +153,14 @@ def is_spellable(value: Any, kind: DataType) -> bool:
     return "\0" not in value if name == "string" else True
 
 
-def _step(choices: Choices, value: Any, kind: DataType) -> Any:
+def _step(choices: Choices, value: Any, data_type: DataType) -> Any:
     """Return a value close to another."""
     up = choices.chance(1, 2)
-    name = get_type_name(kind)
-    if isinstance(kind, Decimal):
-        unscaled = int(value.scaleb(kind.scale, _EXACT)) + (1 if up else -1)
-        fits = abs(unscaled) < 10**kind.precision
-        return Exact(unscaled).scaleb(-kind.scale, _EXACT) if fits else value
+    name = get_type_name(data_type)
+    if isinstance(data_type, Decimal):
+        unscaled = int(value.scaleb(data_type.scale, _EXACT)) + (1 if up else -1)
+        fits = abs(unscaled) < 10**data_type.precision
+        return Exact(unscaled).scaleb(-data_type.scale, _EXACT) if fits else value
     if name in _INTEGER_BITS:
         limit = 1 << _INTEGER_BITS[name] - 1
         return min(limit - 1, value + 1) if up else max(-limit, value - 1)
@@ -173,12 +173,16 @@ def _step(choices: Choices, value: Any, kind: DataType) -> Any:
     return (not value) if name == "boolean" else value
 
 
-def _list_edges(kind: DataType) -> list[Any]:
+def _list_edges(data_type: DataType) -> list[Any]:
     """List values at the edges of a type, the simplest first."""
-    name = get_type_name(kind)
-    if isinstance(kind, Decimal):
-        nines = (9,) * kind.precision
-        return [Exact((0, (0,), -kind.scale)), Exact((0, nines, -kind.scale)), Exact((1, nines, -kind.scale))]
+    name = get_type_name(data_type)
+    if isinstance(data_type, Decimal):
+        nines = (9,) * data_type.precision
+        return [
+            Exact((0, (0,), -data_type.scale)),
+            Exact((0, nines, -data_type.scale)),
+            Exact((1, nines, -data_type.scale)),
+        ]
     if name in ("date", "timestamp", "timestamp_ntz"):
         return [0, 1, -1]
     if name in _INTEGER_BITS:
@@ -216,11 +220,11 @@ def _quote(path: Sequence[str]) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in path)
 
 
-def _spell_sql(value: Any, kind: DataType) -> str:
+def _spell_sql(value: Any, data_type: DataType) -> str:
     if value is None:
         return "NULL"
-    name = get_type_name(kind)
-    text = spell_literal(value, kind) or ""
+    name = get_type_name(data_type)
+    text = spell_literal(value, data_type) or ""
     if name == "boolean":
         return text.upper()
     if name == "binary":
@@ -228,5 +232,7 @@ def _spell_sql(value: Any, kind: DataType) -> str:
     quoted = "'" + text.replace("'", "''") + "'"
     if name == "string":
         return quoted
-    sql_type = f"DECIMAL({kind.precision}, {kind.scale})" if isinstance(kind, Decimal) else _SQL_TYPES[name]
+    sql_type = (
+        f"DECIMAL({data_type.precision}, {data_type.scale})" if isinstance(data_type, Decimal) else _SQL_TYPES[name]
+    )
     return f"CAST({quoted} AS {sql_type})"

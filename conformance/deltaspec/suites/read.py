@@ -97,8 +97,8 @@ def list_nested_fields(schema: Struct) -> list[tuple[str, ...]]:
     """
     found: list[tuple[str, ...]] = []
 
-    def visit(kind: Struct, path: tuple[str, ...]) -> None:
-        for field in kind.fields:
+    def visit(data_type: Struct, path: tuple[str, ...]) -> None:
+        for field in data_type.fields:
             here = (*path, field.name)
             if isinstance(field.type, Struct):
                 visit(field.type, here)

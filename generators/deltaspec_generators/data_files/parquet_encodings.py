@@ -101,9 +101,9 @@ def draw_parquet_encoding(
     )
 
 
-def to_physical_names(kind: DataType, mapping: str | None) -> Any:
+def to_physical_names(data_type: DataType, mapping: str | None) -> Any:
     """Replace field names by physical names at every depth; metadata is kept."""
-    match kind:
+    match data_type:
         case Struct(fields):
             return Struct(
                 tuple(
@@ -120,7 +120,7 @@ def to_physical_names(kind: DataType, mapping: str | None) -> Any:
             return Array(to_physical_names(element, mapping), contains_null)
         case Map(key, value, value_contains_null):
             return Map(to_physical_names(key, mapping), to_physical_names(value, mapping), value_contains_null)
-    return kind
+    return data_type
 
 
 def build_parquet_fields(schema: Struct, parquet_encoding: ParquetEncoding) -> list[pa.Field]:
@@ -140,8 +140,8 @@ def _build_field(field: Field, parquet_encoding: ParquetEncoding) -> pa.Field:
         metadata = None if number is None else {FIELD_ID: str(number).encode()}
         return pa.field(name, kind, nullable, metadata)
 
-    def build_type(kind: DataType, path: tuple[str, ...]) -> pa.DataType:
-        match kind:
+    def build_type(data_type: DataType, path: tuple[str, ...]) -> pa.DataType:
+        match data_type:
             case Struct(fields):
                 inner = [_build_field(each, parquet_encoding) for each in fields]
                 return pa.struct(inner[::-1] if parquet_encoding.reversed_fields else inner)
@@ -156,7 +156,7 @@ def _build_field(field: Field, parquet_encoding: ParquetEncoding) -> pa.Field:
                     build_part("key", build_type(key, in_key), False, in_key),
                     build_part("value", build_type(value, in_value), nullable, in_value),
                 )
-        return arrow_type(kind)
+        return arrow_type(data_type)
 
     return build_part(field.name, build_type(field.type, ()), field.nullable or not parquet_encoding.required, ())
 

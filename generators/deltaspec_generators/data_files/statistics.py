@@ -176,12 +176,12 @@ def _quote(text: str) -> str:
 
 
 def _compute_column(
-    kind: DataType, values: Sequence[Any], style: StatisticsStyle, budget: Iterator[int], repeated: int
+    data_type: DataType, values: Sequence[Any], style: StatisticsStyle, budget: Iterator[int], repeated: int
 ) -> tuple[Node | None, Node | None, Node | None]:
     """Compute minimum, maximum and null count of a column; None for absent statistics."""
-    if isinstance(kind, Struct):
+    if isinstance(data_type, Struct):
         parts: tuple[dict[str, Node], ...] = ({}, {}, {})
-        for each in kind.fields:
+        for each in data_type.fields:
             inner = [None if value is None else value[each.name] for value in values]
             for target, part in zip(parts, _compute_column(each.type, inner, style, budget, repeated), strict=True):
                 if part is not None:
@@ -192,16 +192,16 @@ def _compute_column(
     present = [value for value in values if value is not None]
     more_nulls = repeated if values and values[-1] is None else 0
     nulls = str(_compute_null_count(len(values) + repeated, len(values) - len(present) + more_nulls, style))
-    if isinstance(kind, _NESTED_OR_OPAQUE) or _has_no_bounds(kind, style):
+    if isinstance(data_type, _NESTED_OR_OPAQUE) or _has_no_bounds(data_type, style):
         return None, None, nulls
     if not present:
         nothing = "null" if style.all_null == "null" else None
         return nothing, nothing, nulls
-    return *_compute_bounds(kind, present, style), nulls
+    return *_compute_bounds(data_type, present, style), nulls
 
 
-def _has_no_bounds(kind: DataType, style: StatisticsStyle) -> bool:
-    match kind:
+def _has_no_bounds(data_type: DataType, style: StatisticsStyle) -> bool:
+    match data_type:
         case Primitive("boolean"):
             return not style.booleans
         case Primitive(name):
@@ -216,23 +216,25 @@ def _compute_null_count(rows: int, nulls: int, style: StatisticsStyle) -> int:
     return nulls
 
 
-def _compute_bounds(kind: DataType, values: Sequence[Any], style: StatisticsStyle) -> tuple[str | None, str | None]:
-    match kind:
+def _compute_bounds(
+    data_type: DataType, values: Sequence[Any], style: StatisticsStyle
+) -> tuple[str | None, str | None]:
+    match data_type:
         case Primitive("float" | "double" as name):
             return _compute_float_bounds(name, values, style)
         case Primitive("string"):
             return _quote(_truncate(min(values), style)), _truncate_maximum(max(values), style)
         case Primitive("boolean"):
             return str(min(values)).lower(), str(max(values)).lower()
-    format_value = _choose_format(kind, style)
+    format_value = _choose_format(data_type, style)
     low, high = min(values), max(values)
-    if style.slack and kind == Primitive("long"):
+    if style.slack and data_type == Primitive("long"):
         low, high = max(low - 1, -(2**63)), min(high + 1, 2**63 - 1)
     return format_value(low), format_value(high)
 
 
-def _choose_format(kind: DataType, style: StatisticsStyle) -> Callable[[Any], str]:
-    match kind:
+def _choose_format(data_type: DataType, style: StatisticsStyle) -> Callable[[Any], str]:
+    match data_type:
         case Decimal():
             return _format_decimal if style.decimals == "plain" else str
         case Primitive("date"):

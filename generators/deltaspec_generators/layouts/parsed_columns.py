@@ -93,8 +93,8 @@ def _parse_bounds(bounds: Body, columns: list[Field]) -> Body:
     return found
 
 
-def _parse_bound(value: Any, kind: DataType) -> Any:
-    match kind:
+def _parse_bound(value: Any, data_type: DataType) -> Any:
+    match data_type:
         case Primitive("float" | "double"):
             return float(value)
         case Decimal():
@@ -130,9 +130,9 @@ def _build_struct_type(columns: Any, *, bounds: bool) -> pa.StructType:
     return pa.struct(fields)
 
 
-def _to_datetime(value: Any, kind: DataType) -> Any:
+def _to_datetime(value: Any, data_type: DataType) -> Any:
     """Convert days and microseconds since the epoch to dates and timestamps."""
-    match kind:
+    match data_type:
         case _ if value is None:
             return None
         case Primitive("date"):

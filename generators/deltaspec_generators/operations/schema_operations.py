@@ -25,11 +25,11 @@ Path = tuple[str, ...]
 """Names of fields, and `element`, `key` and `value` in arrays and maps."""
 
 
-def iter_structs(kind: DataType, path: Path = ()) -> Iterator[tuple[Path, Struct]]:
+def iter_structs(data_type: DataType, path: Path = ()) -> Iterator[tuple[Path, Struct]]:
     """Yield every struct in a type with its path; not inside map keys, whose values must stay different."""
-    match kind:
+    match data_type:
         case Struct(fields):
-            yield path, kind
+            yield path, data_type
             for each in fields:
                 yield from iter_structs(each.type, (*path, each.name))
         case Array(element):
@@ -104,14 +104,14 @@ def add_field(builder: TableBuilder) -> None:
     builder.change_struct(path, lambda fields: (*fields[:at], new, *fields[at:]))
 
 
-def _list_droppable_fields(builder: TableBuilder, path: Path, kind: Struct) -> list[Field]:
+def _list_droppable_fields(builder: TableBuilder, path: Path, data_type: Struct) -> list[Field]:
     """List fields of a struct that can be dropped or renamed."""
     if not path:
         kept = {"id", *builder.partition_columns, *builder.clustering}
-        return [each for each in kind.fields if each.type != VOID and each.name not in kept]
+        return [each for each in data_type.fields if each.type != VOID and each.name not in kept]
     if path[0] in builder.clustering:
         return []
-    stored = [each for each in kind.fields if each.type != VOID]
+    stored = [each for each in data_type.fields if each.type != VOID]
     return stored if len(stored) > 1 else []
 
 

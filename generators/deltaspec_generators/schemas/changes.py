@@ -29,9 +29,9 @@ def drop_void_columns(kind: Any) -> Any:
     return kind
 
 
-def drop_columns(kind: Struct, names: Sequence[str]) -> Struct:
+def drop_columns(data_type: Struct, names: Sequence[str]) -> Struct:
     """Remove these columns."""
-    return Struct(tuple(each for each in kind.fields if each.name not in names))
+    return Struct(tuple(each for each in data_type.fields if each.name not in names))
 
 
 def replace_struct(kind: Any, path: Sequence[str], change: Callable[[Struct], Struct]) -> Any:
@@ -105,16 +105,16 @@ def assign_column_ids(
 # type widening
 
 
-def list_wider_types(kind: DataType, *, ntz: bool, iceberg: bool = False) -> list[DataType]:
+def list_wider_types(data_type: DataType, *, ntz: bool, iceberg: bool = False) -> list[DataType]:
     """List the types that a type may be widened to.
 
     Args:
-        kind: type before.
+        data_type: type before.
         ntz: whether timestamps without time zone are allowed.
         iceberg: whether only changes that Iceberg knows are allowed.
     """
-    found = _list_wider_types(kind, ntz=ntz)
-    return [each for each in found if _is_known_to_iceberg(kind, each)] if iceberg else found
+    found = _list_wider_types(data_type, ntz=ntz)
+    return [each for each in found if _is_known_to_iceberg(data_type, each)] if iceberg else found
 
 
 def _is_known_to_iceberg(before: DataType, after: DataType) -> bool:
@@ -126,8 +126,8 @@ def _is_known_to_iceberg(before: DataType, after: DataType) -> bool:
     return isinstance(after, Primitive) and after.name in _WIDER_INTEGERS["byte"]
 
 
-def _list_wider_types(kind: DataType, *, ntz: bool) -> list[DataType]:
-    match kind:
+def _list_wider_types(data_type: DataType, *, ntz: bool) -> list[DataType]:
+    match data_type:
         case Primitive("byte" | "short" | "integer" as name):
             integers = [Primitive(each) for each in _WIDER_INTEGERS[name]]
             return [*integers, Primitive("double"), Decimal(10, 0), Decimal(14, 3)]
@@ -160,14 +160,14 @@ def _replace_part(kind: Any, steps: Sequence[str], after: DataType) -> Any:
 def list_widening_choices(field: Field, *, ntz: bool, iceberg: bool = False) -> list[tuple[tuple[str, ...], DataType]]:
     """List the arguments that `widen_field` accepts for a field."""
 
-    def list_parts(kind: DataType, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
-        match kind:
+    def list_parts(data_type: DataType, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+        match data_type:
             case Array(element):
                 yield from list_parts(element, (*steps, "element"))
             case Map(key, value):
                 yield from list_parts(key, (*steps, "key"))
                 yield from list_parts(value, (*steps, "value"))
             case _:
-                yield from ((steps, after) for after in list_wider_types(kind, ntz=ntz, iceberg=iceberg))
+                yield from ((steps, after) for after in list_wider_types(data_type, ntz=ntz, iceberg=iceberg))
 
     return list(list_parts(field.type, ()))

@@ -43,9 +43,9 @@ def list_conditions(positive: bool) -> tuple[str, ...]:
     return _CONDITIONS[positive]
 
 
-def list_defaults(kind: DataType) -> tuple[str, ...]:
+def list_defaults(data_type: DataType) -> tuple[str, ...]:
     """List default expressions of a type; only NULL for variants and nested types."""
-    match kind:
+    match data_type:
         case Primitive(name):
             return _DEFAULTS.get(name, ("NULL",))
         case Decimal(precision, scale) if precision > scale:

@@ -51,11 +51,11 @@ def build_converter(before: DataType, after: DataType) -> Converter:
     return None
 
 
-def build_renamer(kind: DataType, mapping: str | None) -> Converter:
-    """Build the conversion of physical field names to the logical names in `kind`; void fields are null."""
-    if kind == VOID:
+def build_renamer(data_type: DataType, mapping: str | None) -> Converter:
+    """Build the conversion of physical field names to the logical names in `data_type`; void fields are null."""
+    if data_type == VOID:
         return _to_null
-    match kind:
+    match data_type:
         case Struct(fields):
             return _for_fields(
                 [

@@ -43,11 +43,11 @@ def parse_columns(columns: Sequence[Any]) -> Struct:
     return parse_schema(schema_string([_build_field(each) for each in columns]))
 
 
-def rename_to_physical(value: Any, kind: DataType, mapping: str | None) -> Any:
+def rename_to_physical(value: Any, data_type: DataType, mapping: str | None) -> Any:
     """Rename the logical field names of a plain value to physical ones, at every depth."""
     if value is None:
         return None
-    match kind:
+    match data_type:
         case Struct(fields):
             return {
                 column_mapping.physical_name(each, mapping): rename_to_physical(

@@ -32,7 +32,7 @@ class FileWriter(Protocol):
     def merge_files(self, files: Sequence[StoredFile]) -> None:
         """Replace files of one partition by one file with their live rows."""
 
-    def can_widen_partition(self, kind: DataType) -> bool:
+    def can_widen_partition(self, data_type: DataType) -> bool:
         """Return whether a partition column may be widened to this type."""
 
 

@@ -85,10 +85,10 @@ def observe(drawn: GeneratedTable) -> frozenset[str]:
     return frozenset(found)
 
 
-def _type_name(kind: DataType) -> str:
-    if isinstance(kind, Decimal):
+def _type_name(data_type: DataType) -> str:
+    if isinstance(data_type, Decimal):
         return "decimal"
-    return kind.name if isinstance(kind, Primitive) else type(kind).__name__.lower()
+    return data_type.name if isinstance(data_type, Primitive) else type(data_type).__name__.lower()
 
 
 def _observe_schemas(drawn: GeneratedTable) -> Iterator[str]:
@@ -110,8 +110,8 @@ def _observe_schemas(drawn: GeneratedTable) -> Iterator[str]:
     yield from ("mapping:later",) if modes[-1] and not modes[0] else ()
 
 
-def _observe_type(kind: DataType) -> Iterator[str]:
-    match kind:
+def _observe_type(data_type: DataType) -> Iterator[str]:
+    match data_type:
         case Struct(fields):
             for each in fields:
                 yield f"in-struct:{_type_name(each.type)}"
@@ -126,8 +126,8 @@ def _observe_type(kind: DataType) -> Iterator[str]:
             yield from _observe_type(value)
 
 
-def _measure_depth(kind: DataType) -> int:
-    match kind:
+def _measure_depth(data_type: DataType) -> int:
+    match data_type:
         case Struct(fields):
             return 1 + max(_measure_depth(each.type) for each in fields)
         case Array(element):
@@ -147,8 +147,8 @@ def _observe_values(drawn: GeneratedTable) -> Iterator[str]:
         yield from ("state:twenty-rows",) if len(version.plain_rows) >= 20 else ()
 
 
-def _observe_value(kind: DataType, value: Any) -> Iterator[str]:
-    match kind:
+def _observe_value(data_type: DataType, value: Any) -> Iterator[str]:
+    match data_type:
         case Array() | Map():
             if value is None:
                 yield "values:null-collection"
@@ -251,9 +251,9 @@ def _observe_encodings(drawn: GeneratedTable) -> Iterator[str]:
             yield "rows:version-kept"
 
 
-def _iter_types(kind: DataType) -> Iterator[str]:
-    yield _type_name(kind)
-    match kind:
+def _iter_types(data_type: DataType) -> Iterator[str]:
+    yield _type_name(data_type)
+    match data_type:
         case Struct(fields):
             for each in fields:
                 yield from _iter_types(each.type)

@@ -170,6 +170,6 @@ class DataFiles:
         rows = [rows[index] for stored, rows in converted for index in stored.live_indexes]
         builder.merge_files(files, draw_file_options(builder, rows, files[0].partition))
 
-    def can_widen_partition(self, kind: DataType) -> bool:
+    def can_widen_partition(self, data_type: DataType) -> bool:
         """Return False: rows have the partition values of the type that their file was written with."""
         return False

@@ -79,9 +79,11 @@ class LoggedFiles:
         self._add(rows[:count], count, files[0].add["partitionValues"], data_change=False)
         builder.copies_rows = True
 
-    def can_widen_partition(self, kind: DataType) -> bool:
+    def can_widen_partition(self, data_type: DataType) -> bool:
         """Return whether the texts of narrower values are texts of this type too."""
-        return isinstance(kind, Decimal) or (isinstance(kind, Primitive) and kind.name in ("short", "integer", "long"))
+        return isinstance(data_type, Decimal) or (
+            isinstance(data_type, Primitive) and data_type.name in ("short", "integer", "long")
+        )
 
     def _add(self, rows: list[Row], count: int, texts: dict[str, str | None], *, data_change: bool) -> None:
         builder, choices = self._builder, self._builder.choices

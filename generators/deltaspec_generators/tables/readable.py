@@ -93,9 +93,9 @@ def list_type_names(schema: Struct) -> set[str]:
     }
 
 
-def _iter_types(kind: DataType) -> Any:
-    yield kind
-    match kind:
+def _iter_types(data_type: DataType) -> Any:
+    yield data_type
+    match data_type:
         case Struct(fields):
             for each in fields:
                 yield from _iter_types(each.type)
@@ -106,9 +106,9 @@ def _iter_types(kind: DataType) -> Any:
             yield from _iter_types(value)
 
 
-def arrow_image(kind: DataType) -> pa.DataType:
+def arrow_image(data_type: DataType) -> pa.DataType:
     """Return the Arrow type of expected values; everything is nullable except map keys."""
-    match kind:
+    match data_type:
         case Primitive("variant"):
             return _VARIANT
         case Struct(fields):
@@ -117,7 +117,7 @@ def arrow_image(kind: DataType) -> pa.DataType:
             return pa.list_(pa.field("element", arrow_image(element)))
         case Map(key, value):
             return pa.map_(arrow_image(key), arrow_image(value))
-    return arrow_type(kind)
+    return arrow_type(data_type)
 
 
 def _build_table(schema: Struct, rows: Sequence[Mapping[str, Any]]) -> pa.Table:

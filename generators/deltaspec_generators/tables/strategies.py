@@ -124,21 +124,21 @@ def data_types(**options: Any) -> st.SearchStrategy[DataType]:
     return _drawn(draw_type, **options)
 
 
-def non_null_values(kind: DataType, *, edges: bool = True) -> st.SearchStrategy[Any]:
+def non_null_values(data_type: DataType, *, edges: bool = True) -> st.SearchStrategy[Any]:
     """Return plain values of a type that are not null; nested values may be null where their type allows."""
-    return _drawn(values.draw_value, kind, edges=edges)
+    return _drawn(values.draw_value, data_type, edges=edges)
 
 
-def value_lists(kind: DataType, count: int, **options: Any) -> st.SearchStrategy[list[Any]]:
+def value_lists(data_type: DataType, count: int, **options: Any) -> st.SearchStrategy[list[Any]]:
     """Return lists of plain values of a type; arguments as in `draw_values`."""
-    return _drawn(values.draw_values, kind, count, **options)
+    return _drawn(values.draw_values, data_type, count, **options)
 
 
 @st.composite
-def column_values(draw: st.DrawFn, /, kind: DataType, *, rows: int | None = None, **options: Any) -> pa.Array:
+def column_values(draw: st.DrawFn, /, data_type: DataType, *, rows: int | None = None, **options: Any) -> pa.Array:
     """Draw Arrow arrays of a type with 0 to 8 values, or `rows`; other arguments as in `draw_values`."""
     count = draw(st.integers(0, 8)) if rows is None else rows
-    return build_array(draw(value_lists(kind, count, **options)), kind)
+    return build_array(draw(value_lists(data_type, count, **options)), data_type)
 
 
 def parquet_encodings(**options: Any) -> st.SearchStrategy[ParquetEncoding]:

@@ -56,13 +56,13 @@ GREGORIAN_DAY = -141427
 FIRST_US, LAST_US = FIRST_DAY * DAY_US, LAST_DAY * DAY_US + DAY_US - 1
 
 
-def arrow_type(kind: DataType) -> pa.DataType:
+def arrow_type(data_type: DataType) -> pa.DataType:
     """Return the Arrow type of a Delta type; nullability of fields, elements and map values is kept.
 
     Raises:
         ValueError: the type is from a proposal, for which no values are defined.
     """
-    match kind:
+    match data_type:
         case Primitive(name):
             return _ARROW[name]
         case Decimal(precision, scale):
@@ -75,12 +75,12 @@ def arrow_type(kind: DataType) -> pa.DataType:
             )
         case Struct(fields):
             return pa.struct([pa.field(each.name, arrow_type(each.type), each.nullable) for each in fields])
-    raise ValueError(f"no values are defined for the type {kind}")
+    raise ValueError(f"no values are defined for the type {data_type}")
 
 
-def build_array(values: Sequence[Any], kind: DataType) -> pa.Array:
+def build_array(values: Sequence[Any], data_type: DataType) -> pa.Array:
     """Convert plain values to an Arrow array."""
-    return pa.array(values, arrow_type(kind))
+    return pa.array(values, arrow_type(data_type))
 
 
 def to_plain_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:

@@ -10,14 +10,14 @@ from deltaspec_generators.values.plain_values import draw_values
 _BINARIES = (b"a", b"\x01\x02", b"\x7f", "é".encode())
 
 
-def draw_partition_value(choices: Choices, kind: DataType) -> Any:
+def draw_partition_value(choices: Choices, data_type: DataType) -> Any:
     """Draw a plain partition value, which may be null.
 
     The empty string and empty binary are serialized like null. Binary values are UTF-8: others have no text, and the
     protocol does not define characters above U+007F (S67).
     """
-    value = draw_values(choices, kind, 1)[0]
-    if kind == Primitive("binary") and value is not None:
+    value = draw_values(choices, data_type, 1)[0]
+    if data_type == Primitive("binary") and value is not None:
         value = choices.pick(_BINARIES)
     return None if value == "" else value
 
@@ -26,12 +26,14 @@ TimestampTexts: TypeAlias = Literal["any", "zoned", "spaced"]
 """All texts of a timestamp; only the text in UTC, which the current revision recommends; only texts of older ones."""
 
 
-def draw_partition_text(choices: Choices, value: Any, kind: DataType, timestamps: TimestampTexts = "any") -> str | None:
+def draw_partition_text(
+    choices: Choices, value: Any, data_type: DataType, timestamps: TimestampTexts = "any"
+) -> str | None:
     """Draw one of the legal texts of a partition value; the first is the result of `serialize_partition_value`."""
-    text = partition_values.serialize_partition_value(value, kind)
+    text = partition_values.serialize_partition_value(value, data_type)
     if text is None:
         return choices.pick((None, ""))
-    match kind:
+    match data_type:
         case Primitive("timestamp"):
             spaced = text.replace("T", " ").removesuffix("Z")
             texts = (text, spaced, *_drop_zeros(spaced))

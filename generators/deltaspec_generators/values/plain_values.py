@@ -68,29 +68,29 @@ _LARGE = 40
 
 
 def draw_values(
-    choices: Choices, kind: DataType, count: int, *, nullable: bool = True, edges: bool = True
+    choices: Choices, data_type: DataType, count: int, *, nullable: bool = True, edges: bool = True
 ) -> list[Any]:
     """Draw `count` plain values of a type.
 
     Args:
         choices: source of choices.
-        kind: any type except types of proposals.
+        data_type: any type except types of proposals.
         count: number of values.
         nullable: whether values may be null; then none, some or all are.
         edges: whether to include values on which engines differ (NaN, type limits, unusual characters, old dates).
     """
     nulls = choices.pick(("none", "some", "none", "some", "all")) if nullable else "none"
-    if nulls == "all" or kind == VOID:
+    if nulls == "all" or data_type == VOID:
         return [None] * count
     return [
-        None if nulls == "some" and not choices.choose(3) else draw_value(choices, kind, edges=edges)
+        None if nulls == "some" and not choices.choose(3) else draw_value(choices, data_type, edges=edges)
         for _ in range(count)
     ]
 
 
-def draw_value(choices: Choices, kind: DataType, *, edges: bool = True) -> Any:
+def draw_value(choices: Choices, data_type: DataType, *, edges: bool = True) -> Any:
     """Draw a plain value of a type that is not null; nested values may be null where their type allows."""
-    match kind:
+    match data_type:
         case Primitive(name):
             return _draw_primitive(choices, name, edges)
         case Decimal(precision, scale):
@@ -106,7 +106,7 @@ def draw_value(choices: Choices, kind: DataType, *, edges: bool = True) -> Any:
             return list(entries.values())
         case Struct(fields):
             return {each.name: _draw_nullable(choices, each.type, each.nullable, edges) for each in fields}
-    raise ValueError(f"no values are defined for the type {kind}")
+    raise ValueError(f"no values are defined for the type {data_type}")
 
 
 def _repeat_elements(choices: Choices, edges: bool) -> Any:
@@ -118,10 +118,10 @@ def _build_key(value: Any) -> str:
     return repr(value + 0.0 if isinstance(value, float) else value)
 
 
-def _draw_nullable(choices: Choices, kind: DataType, nullable: bool, edges: bool) -> Any:
-    if kind == VOID or (nullable and choices.chance(1, 4)):
+def _draw_nullable(choices: Choices, data_type: DataType, nullable: bool, edges: bool) -> Any:
+    if data_type == VOID or (nullable and choices.chance(1, 4)):
         return None
-    return draw_value(choices, kind, edges=edges)
+    return draw_value(choices, data_type, edges=edges)
 
 
 def _draw_primitive(choices: Choices, name: str, edges: bool) -> Any:

@@ -41,9 +41,9 @@ class UnreadableFile(ValueError):
     """A data file stores a column in a way that the protocol does not define."""
 
 
-def arrow_type(kind: DataType) -> pa.DataType:
+def arrow_type(data_type: DataType) -> pa.DataType:
     """Return the Arrow type of a Delta type. Raises `UnsupportedType`."""
-    match kind:
+    match data_type:
         case Decimal(precision, scale):
             return pa.decimal128(precision, scale)
         case Array(element):
@@ -54,7 +54,7 @@ def arrow_type(kind: DataType) -> pa.DataType:
             return pa.struct([(each.name, arrow_type(each.type)) for each in fields])
         case Primitive(name) if name in _PRIMITIVES:
             return _PRIMITIVES[name]
-    raise UnsupportedType(f"type {get_type_name(kind)} is not supported")
+    raise UnsupportedType(f"type {get_type_name(data_type)} is not supported")
 
 
 def arrow_schema(schema: Struct) -> pa.Schema:
@@ -138,9 +138,9 @@ class RowReader:
         """Return the columns of the table with their places in a file."""
         return resolve_columns(file_schema, self.state.schema, self.state.mapping)
 
-    def parse_partition_value(self, text: str | None, kind: DataType) -> Any:
+    def parse_partition_value(self, text: str | None, data_type: DataType) -> Any:
         """Return the value of a partition column; an empty text is null."""
-        return parse_partition_value(text, kind)
+        return parse_partition_value(text, data_type)
 
     def build_columns(self, stored: pa.Table, partition_values: dict[str, str | None]) -> list[pa.Array]:
         """Return the columns of the table from the columns of a file and its partition values."""
@@ -202,15 +202,15 @@ class RowReader:
                 )
         return self.convert_primitive(array, kind)
 
-    def convert_primitive(self, array: pa.Array, kind: DataType) -> pa.Array:
+    def convert_primitive(self, array: pa.Array, data_type: DataType) -> pa.Array:
         """Convert to a type that represents all values of the stored type. Source: Type Widening, Primitive Types."""
-        target, name = arrow_type(kind), get_type_name(kind)
+        target, name = arrow_type(data_type), get_type_name(data_type)
         if name == "void":
             return pa.nulls(len(array))
         if name == "variant":
             return convert_variant(array, target)
         if pa.types.is_decimal(target):
-            _require(pa.types.is_decimal(array.type) or pa.types.is_signed_integer(array.type), array, kind)
+            _require(pa.types.is_decimal(array.type) or pa.types.is_signed_integer(array.type), array, data_type)
             wide = array.cast(pa.decimal128(19, 0)) if pa.types.is_integer(array.type) else array
             return wide.cast(target)
         if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
@@ -244,9 +244,9 @@ def repeat_value(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(value, kind), rows)
 
 
-def _require(condition: bool, array: pa.Array, kind: DataType) -> None:
+def _require(condition: bool, array: pa.Array, data_type: DataType) -> None:
     if not condition:
-        raise UnreadableFile(f"the file stores {array.type} for {get_type_name(kind)}")
+        raise UnreadableFile(f"the file stores {array.type} for {get_type_name(data_type)}")
 
 
 def convert_variant(array: pa.Array, target: pa.StructType) -> pa.Array:

@@ -165,24 +165,24 @@ def widen_field(field: Field, path: Sequence[str], wider: DataType) -> Field:
     steps: list[str] = []
     changes: list[dict[str, str]] = []
 
-    def change(kind: DataType, rest: Sequence[str]) -> DataType:
-        match kind, rest:
+    def change(data_type: DataType, rest: Sequence[str]) -> DataType:
+        match data_type, rest:
             case Struct(fields), (name, *below) if name in [each.name for each in fields]:
                 return Struct(tuple(widen_field(each, below, wider) if each.name == name else each for each in fields))
             case Array(element), ("element", *below):
                 steps.append("element")
-                return replace(kind, element=change(element, below))
+                return replace(data_type, element=change(element, below))
             case Map(key, _), ("key", *below):
                 steps.append("key")
-                return replace(kind, key=change(key, below))
+                return replace(data_type, key=change(key, below))
             case Map(_, value), ("value", *below):
                 steps.append("value")
-                return replace(kind, value=change(value, below))
-            case _, () if is_widening(kind, wider):
-                names = {"fromType": get_type_name(kind), "toType": get_type_name(wider)}
+                return replace(data_type, value=change(value, below))
+            case _, () if is_widening(data_type, wider):
+                names = {"fromType": get_type_name(data_type), "toType": get_type_name(wider)}
                 changes.append(names | ({"fieldPath": ".".join(steps)} if steps else {}))
                 return wider
-        text = f"{get_type_name(kind)} does not change to {get_type_name(wider)}, or has no {'.'.join(rest)}"
+        text = f"{get_type_name(data_type)} does not change to {get_type_name(wider)}, or has no {'.'.join(rest)}"
         raise EngineError("unsupported", text, phase="commit")
 
     found = change(field.type, path)

@@ -69,12 +69,12 @@ def _find_column(column: Column, schema: Struct) -> tuple[list[Any], DataType]:
     return ["col", *path], kind
 
 
-def _write_literal(literal: Expression, kind: DataType) -> str | None:
+def _write_literal(literal: Expression, data_type: DataType) -> str | None:
     """Return the text of a literal as in partition values, if a cast to the type of the column cannot change it."""
-    name = get_type_name(kind).partition("(")[0]
+    name = get_type_name(data_type).partition("(")[0]
     match literal:
         case Sign("-", Literal(int() | float() | Decimal())):
-            return f"-{_write_literal(literal.operand, kind)}"
+            return f"-{_write_literal(literal.operand, data_type)}"
         case Literal(None):
             return None
         case Literal(bool() as value) if name == "boolean":
@@ -89,4 +89,4 @@ def _write_literal(literal: Expression, kind: DataType) -> str | None:
             name == type_name or (type_name == "string" and name in ("date", "timestamp", "timestamp_ntz"))
         ):
             return value
-    raise NotTranslatable(f"compares a column of type {get_type_name(kind)} with a literal of another type")
+    raise NotTranslatable(f"compares a column of type {get_type_name(data_type)} with a literal of another type")

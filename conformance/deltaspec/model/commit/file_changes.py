@@ -205,15 +205,17 @@ def _find_null_columns(add: Add, deleted_rows: int) -> set[tuple[str, ...]]:
         return set()
 
 
-def _find_value_fault(text: str | None, kind: DataType, revision: Revision) -> str | None:
+def _find_value_fault(text: str | None, data_type: DataType, revision: Revision) -> str | None:
     try:
-        parse_partition_value(text, kind)
+        parse_partition_value(text, data_type)
     except PartitionValueError as fault:
         return str(fault)
-    if find_deviation(text, kind) == "undefined":
+    if find_deviation(text, data_type) == "undefined":
         return f"{text!r} is in no form of the protocol"
     # [Changed in current] timestamps may have a time zone
-    is_newer = text is not None and kind == Primitive("timestamp") and is_canonical(text, kind) and is_in_utc(text)
+    is_newer = (
+        text is not None and data_type == Primitive("timestamp") and is_canonical(text, data_type) and is_in_utc(text)
+    )
     return f"{text!r} is ISO 8601" if is_newer and revision is not Revision.CURRENT else None
 
 

@@ -107,9 +107,9 @@ def _iter_uses(table: TableVersion) -> Iterator[tuple[str, str]]:
             yield feature, use
 
 
-def _list_primitives(kind: DataType) -> list[str]:
+def _list_primitives(data_type: DataType) -> list[str]:
     """Return the primitive types in a type, except in struct fields, which are columns themselves."""
-    match kind:
+    match data_type:
         case Primitive(name):
             return [name]
         case Array(element):

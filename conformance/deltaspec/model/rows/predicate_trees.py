@@ -51,16 +51,16 @@ def parse_predicate(tree: Any, schema: Struct) -> Predicate:
     raise InvalidPredicate(f"not a predicate: {str(tree)[:200]}")
 
 
-def parse_literal(text: str | None, kind: DataType) -> Any:
+def parse_literal(text: str | None, data_type: DataType) -> Any:
     """Parse the text of a literal of a tree."""
     if text is None:
         return None
-    match get_type_name(kind):
+    match get_type_name(data_type):
         case "string":
             return text
         case "binary":
             return bytes.fromhex(text)
-    return parse_partition_value(text, kind)
+    return parse_partition_value(text, data_type)
 
 
 def find_type(schema: Struct, path: Sequence[str]) -> DataType:
@@ -95,12 +95,12 @@ def build_tree(predicate: Predicate, schema: Struct) -> Tree:
     raise ValueError(f"no tree for {predicate}")
 
 
-def _build_literal(value: Any, kind: DataType) -> list[Any]:
-    return ["lit", get_type_name(kind), spell_literal(value, kind)]
+def _build_literal(value: Any, data_type: DataType) -> list[Any]:
+    return ["lit", get_type_name(data_type), spell_literal(value, data_type)]
 
 
-def spell_literal(value: Any, kind: DataType) -> str | None:
+def spell_literal(value: Any, data_type: DataType) -> str | None:
     """Return the text of a value in a tree."""
     if isinstance(value, bytes):
         return value.hex()
-    return value if isinstance(value, str) else serialize_partition_value(value, kind)
+    return value if isinstance(value, str) else serialize_partition_value(value, data_type)

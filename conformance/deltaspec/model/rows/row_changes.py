@@ -337,9 +337,9 @@ class _Reader:
                 row[member.name] = self._read(stored.get(name), member.type)
         return row
 
-    def _read(self, value: Any, kind: DataType) -> Any:
+    def _read(self, value: Any, data_type: DataType) -> Any:
         """Return a value by logical names, without members that are not in the schema."""
-        match kind:
+        match data_type:
             case Struct(fields) if value is not None:
                 names = [(each.name, column_mapping.physical_name(each, self.mapping), each.type) for each in fields]
                 return {name: self._read(value.get(physical), type_) for name, physical, type_ in names}

@@ -190,30 +190,30 @@ def _outcomes_of_prefix(values: Values, prefix: str) -> Outcomes:
     return frozenset(found)
 
 
-def _check(predicate: ColumnPredicate, kind: DataType) -> None:
+def _check(predicate: ColumnPredicate, data_type: DataType) -> None:
     """Require literals of the column's type; types without an order have no literals."""
     match predicate:
         case IsNull() | IsNotNull():
             return
         case StartsWith(_, prefix):
-            if kind != Primitive("string"):
-                raise PredicateError(f"{get_type_name(kind)} has no prefixes")
+            if data_type != Primitive("string"):
+                raise PredicateError(f"{get_type_name(data_type)} has no prefixes")
             literals: tuple[Any, ...] = (prefix,)
         case In(_, literals):
             pass
         case Compare(_, _, literal) | NullSafeEqual(_, literal):
             literals = (literal,)
     for literal in literals:
-        if literal is not None and not _is_of(literal, kind):
-            raise PredicateError(f"{literal!r} is not of type {get_type_name(kind)}")
+        if literal is not None and not _is_of(literal, data_type):
+            raise PredicateError(f"{literal!r} is not of type {get_type_name(data_type)}")
 
 
-def _is_of(literal: Any, kind: DataType) -> bool:
+def _is_of(literal: Any, data_type: DataType) -> bool:
     if isinstance(literal, bool):
-        return kind == Primitive("boolean")
+        return data_type == Primitive("boolean")
     if isinstance(literal, Exact) and literal.is_nan():
         return False  # not comparable; NaN is a float
-    match kind:
+    match data_type:
         case Primitive("string"):
             return isinstance(literal, str)
         case Primitive("binary"):
@@ -224,4 +224,4 @@ def _is_of(literal: Any, kind: DataType) -> bool:
             return isinstance(literal, int | float | Exact)
         case Decimal():
             return isinstance(literal, int | float | Exact)
-    return kind == Primitive("void")
+    return data_type == Primitive("void")

@@ -68,10 +68,10 @@ def _is_identifier(text: str) -> bool:
     return len(parts) == 2 and all(parts)
 
 
-def _leads_to_string(path: str, root: str, kind: DataType) -> bool:
+def _leads_to_string(path: str, root: str, data_type: DataType) -> bool:
     """Return whether a path such as `name.element.key` leads from a field to a string."""
     if path != root and not path.startswith(f"{root}."):
         return False
-    kind, missing = descend(kind, path[len(root) + 1 :].split(".") if path != root else ())
-    is_collated = isinstance(kind, UndefinedType) and kind.name.startswith("string collate ")
-    return missing is None and (kind == Primitive("string") or is_collated)
+    data_type, missing = descend(data_type, path[len(root) + 1 :].split(".") if path != root else ())
+    is_collated = isinstance(data_type, UndefinedType) and data_type.name.startswith("string collate ")
+    return missing is None and (data_type == Primitive("string") or is_collated)

@@ -54,12 +54,12 @@ def readers_support_mapping(protocol: Protocol) -> bool:
     return protocol.min_reader_version == 2
 
 
-def is_supported_type(compatibility: str, kind: DataType) -> bool:
+def is_supported_type(compatibility: str, data_type: DataType) -> bool:
     """Return whether a compatibility lists a type; an undefined type may stand for a listed one."""
-    name = "decimal" if isinstance(kind, Decimal) else get_type_name(kind)
+    name = "decimal" if isinstance(data_type, Decimal) else get_type_name(data_type)
     if compatibility == "V1":
         return name not in _NOT_IN_V1
-    may_be_supported = isinstance(kind, UndefinedType) and (
+    may_be_supported = isinstance(data_type, UndefinedType) and (
         not name or name.startswith(_ALLOWED_PREFIXES[compatibility])
     )
     return name in _ALLOWED_TYPES[compatibility] or may_be_supported

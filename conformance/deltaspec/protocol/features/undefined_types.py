@@ -59,10 +59,10 @@ def may_define_types(supported: Collection[str] | None) -> bool:
     return any(strip_preview_suffix(name) not in FEATURES for name in supported or ())
 
 
-def iter_own_types(kind: DataType) -> list[DataType]:
+def iter_own_types(data_type: DataType) -> list[DataType]:
     """Return the leaf types of a field, but not of the struct fields below it, which are themselves fields."""
-    below = {id(leaf) for _, member in iter_fields(kind) for leaf in iter_leaf_types(member.type)}
-    return [leaf for leaf in iter_leaf_types(kind) if id(leaf) not in below]
+    below = {id(leaf) for _, member in iter_fields(data_type) for leaf in iter_leaf_types(member.type)}
+    return [leaf for leaf in iter_leaf_types(data_type) if id(leaf) not in below]
 
 
 def _expand(leaf: DataType, revision: Revision) -> list[DataType]:

@@ -41,54 +41,58 @@ class Bound(msgspec.Struct, frozen=True):
         return isinstance(self.value, float) and math.isnan(self.value)
 
 
-def read_bound(value: Any, kind: DataType) -> Bound:
+def read_bound(value: Any, data_type: DataType) -> Bound:
     """Read a bound from its JSON value: a string, a `Number` or a boolean. See `variant_bounds` for variants."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    match kind:
+    match data_type:
         case Primitive(name) if name in INTEGER_BITS:
-            return _number(value, text, kind)
+            return _number(value, text, data_type)
         case Primitive("float" | "double") | Decimal():
-            return _number(value, text, kind)
+            return _number(value, text, data_type)
         case Primitive("string"):
             if type(value) is not str:
                 return Bound(text, fault=f"{text[:80]} is not a string")
-            return _decoded(text, kind, None)
+            return _decoded(text, data_type, None)
         case Primitive("boolean"):
-            found = _decoded(text, kind, None if isinstance(value, bool) else "a boolean in another form")
+            found = _decoded(text, data_type, None if isinstance(value, bool) else "a boolean in another form")
             return Bound(text, warning="a boolean in another form") if found.fault else found
         case Primitive("date"):
-            found = _decoded(text, kind, None)
+            found = _decoded(text, data_type, None)
             return Bound(text, warning="a date in another form") if found.fault or type(value) is not str else found
         case Primitive("timestamp" | "timestamp_ntz" as name):
             if type(value) is not str:
                 return Bound(text, warning="a timestamp in another form")
-            return _timestamp(text, kind, zoned=name == "timestamp")
+            return _timestamp(text, data_type, zoned=name == "timestamp")
         case Primitive("binary"):
             return Bound(text, warning="the protocol defines no form for binary")
     return Bound(text)
 
 
-def _decoded(text: str, kind: DataType, warning: str | None) -> Bound:
+def _decoded(text: str, data_type: DataType, warning: str | None) -> Bound:
     try:
-        return Bound(text, ordering.parse_lexeme(text, kind), warning=warning)
+        return Bound(text, ordering.parse_lexeme(text, data_type), warning=warning)
     except ordering.LexemeError as fault:
         return Bound(text, fault=str(fault))
 
 
-def _number(value: Any, text: str, kind: DataType) -> Bound:
+def _number(value: Any, text: str, data_type: DataType) -> Bound:
     """Read a number. JSON has no NaN or infinities, which are strings; decimals may be strings to avoid rounding."""
     if isinstance(value, bool):
-        return Bound(text, fault=f"{text} is not of type {get_type_name(kind)}")
-    may_be_text = isinstance(kind, Decimal) or text in ("NaN", "Infinity", "-Infinity")
-    found = _decoded(text, kind, None if isinstance(value, Number) or may_be_text else "a number as a string")
-    if isinstance(kind, Decimal) and found.value and found.value.adjusted() >= kind.precision - kind.scale:
-        return Bound(text, fault=f"{text[:80]} has too many digits for {get_type_name(kind)}")
+        return Bound(text, fault=f"{text} is not of type {get_type_name(data_type)}")
+    may_be_text = isinstance(data_type, Decimal) or text in ("NaN", "Infinity", "-Infinity")
+    found = _decoded(text, data_type, None if isinstance(value, Number) or may_be_text else "a number as a string")
+    if (
+        isinstance(data_type, Decimal)
+        and found.value
+        and found.value.adjusted() >= data_type.precision - data_type.scale
+    ):
+        return Bound(text, fault=f"{text[:80]} has too many digits for {get_type_name(data_type)}")
     return found
 
 
-def _timestamp(text: str, kind: DataType, *, zoned: bool) -> Bound:
+def _timestamp(text: str, data_type: DataType, *, zoned: bool) -> Bound:
     """Read a timestamp. With a zone it is one instant; without, it is only a value of timestamp_ntz."""
-    found = _decoded(text, kind, None)
+    found = _decoded(text, data_type, None)
     if found.fault:
         return Bound(text, warning="a timestamp in another form")
     has_zone = _ZONED.fullmatch(text) is not None
@@ -123,9 +127,9 @@ def _next(character: str) -> str | None:
     return chr(code) if code < 0x110000 else None
 
 
-def is_tight_minimum(bound: Any, value: Any, kind: DataType) -> bool:
+def is_tight_minimum(bound: Any, value: Any, data_type: DataType) -> bool:
     """Return whether a bound is the smallest value, or its truncation for strings and timestamps."""
-    match kind:
+    match data_type:
         case Primitive("string"):
             return bool(bound == value) or is_truncated(bound, value)
         case Primitive("timestamp" | "timestamp_ntz"):
@@ -133,22 +137,22 @@ def is_tight_minimum(bound: Any, value: Any, kind: DataType) -> bool:
     return bool(bound == value)
 
 
-def is_tight_maximum(bound: Any, value: Any, kind: DataType) -> bool:
+def is_tight_maximum(bound: Any, value: Any, data_type: DataType) -> bool:
     """Return whether a bound is the largest value, or its truncation or increment."""
-    return is_tight_minimum(bound, value, kind) or (
-        kind == Primitive("string") and is_incremented_truncation(bound, value)
+    return is_tight_minimum(bound, value, data_type) or (
+        data_type == Primitive("string") and is_incremented_truncation(bound, value)
     )
 
 
-def compute_upper_limit(bound: Any, kind: DataType) -> Any:
+def compute_upper_limit(bound: Any, data_type: DataType) -> Any:
     """Return the largest value within a maximum; a timestamp in whole milliseconds may have been truncated."""
-    match kind:
+    match data_type:
         case Primitive("timestamp" | "timestamp_ntz") if bound % MILLISECOND == 0:
             return min(bound + MILLISECOND - 1, 2**63 - 1)
     return bound
 
 
-def is_finer_than_milliseconds(bound: Bound, kind: DataType) -> bool:
+def is_finer_than_milliseconds(bound: Bound, data_type: DataType) -> bool:
     """Return whether a timestamp bound has digits below milliseconds, which the footnote truncates."""
-    is_timestamp = kind in (Primitive("timestamp"), Primitive("timestamp_ntz"))
+    is_timestamp = data_type in (Primitive("timestamp"), Primitive("timestamp_ntz"))
     return is_timestamp and bound.value is not None and bound.value % MILLISECOND != 0

@@ -57,9 +57,11 @@ def _collect(schema: Struct, mapping: str | None, historical_names: frozenset[st
 
 
 def _collect_nested(
-    kind: DataType, mapping: str | None, historical_names: frozenset[str], *, is_certain: bool
+    data_type: DataType, mapping: str | None, historical_names: frozenset[str], *, is_certain: bool
 ) -> EntryNames | None:
-    return _collect(kind, mapping, historical_names, is_certain=is_certain) if isinstance(kind, Struct) else None
+    return (
+        _collect(data_type, mapping, historical_names, is_certain=is_certain) if isinstance(data_type, Struct) else None
+    )
 
 
 def find_misnamed_entry(statistics: Mapping[str, Any], names: EntryNames) -> str | None:

@@ -26,7 +26,7 @@ class LexemeError(ValueError):
     """A lexeme that is not a value of the type, or a type without an order."""
 
 
-def parse_lexeme(lexeme: str, kind: DataType) -> Any:
+def parse_lexeme(lexeme: str, data_type: DataType) -> Any:
     """Parse a lexeme; a timestamp without zone counts as UTC.
 
     Returns:
@@ -36,7 +36,7 @@ def parse_lexeme(lexeme: str, kind: DataType) -> Any:
     Raises:
         LexemeError: The lexeme is not a value of the type, or the type is nested, void or variant.
     """
-    match kind:
+    match data_type:
         case Primitive(name) if name in INTEGER_BITS:
             return _integer(lexeme, INTEGER_BITS[name], name)
         case Decimal():
@@ -50,21 +50,21 @@ def parse_lexeme(lexeme: str, kind: DataType) -> Any:
             except UnicodeEncodeError as fault:
                 raise LexemeError("binary contains a character that is neither text nor a byte") from fault
         case Primitive("float" | "double" | "boolean"):
-            return _parsed(lexeme, kind)
+            return _parsed(lexeme, data_type)
         case Primitive("date"):
-            return _within(_parsed(lexeme, kind), 32, lexeme)
+            return _within(_parsed(lexeme, data_type), 32, lexeme)
         case Primitive("timestamp" | "timestamp_ntz"):
-            return _timestamp(lexeme, kind)
-    raise LexemeError(f"{get_type_name(kind)} has no order")
+            return _timestamp(lexeme, data_type)
+    raise LexemeError(f"{get_type_name(data_type)} has no order")
 
 
-def format_lexeme(value: Any, kind: DataType) -> str:
+def format_lexeme(value: Any, data_type: DataType) -> str:
     """Format a value so that `parse_lexeme` reads it back.
 
     Raises:
         LexemeError: The type has no lexemes.
     """
-    match kind:
+    match data_type:
         case Primitive("string"):
             return str(value)
         case Primitive("binary"):
@@ -73,15 +73,15 @@ def format_lexeme(value: Any, kind: DataType) -> str:
             number = Exact(value)
             return format(number, "f") if abs(number.adjusted()) < 100 else str(number)
         case Primitive("timestamp"):
-            return partition_values.serialize_partition_value(value, kind) or ""
+            return partition_values.serialize_partition_value(value, data_type) or ""
         case Primitive("timestamp_ntz"):
             return (partition_values.serialize_partition_value(value, Primitive("timestamp")) or "").removesuffix("Z")
         case Primitive(name) if name in INTEGER_BITS or name in ("float", "double", "boolean", "date"):
-            return partition_values.serialize_partition_value(value, kind) or ""
-    raise LexemeError(f"{get_type_name(kind)} has no order")
+            return partition_values.serialize_partition_value(value, data_type) or ""
+    raise LexemeError(f"{get_type_name(data_type)} has no order")
 
 
-def compute_order_key(value: Any, kind: DataType) -> bytes | None:
+def compute_order_key(value: Any, data_type: DataType) -> bytes | None:
     """Return the order key of a value from `parse_lexeme`; None for NaN."""
     match value:
         case bool():
@@ -96,15 +96,15 @@ def compute_order_key(value: Any, kind: DataType) -> bytes | None:
             return _utf8(value)
         case bytes():
             return value
-    raise LexemeError(f"{get_type_name(kind)} has no order")
+    raise LexemeError(f"{get_type_name(data_type)} has no order")
 
 
-def _parsed(lexeme: str, kind: DataType) -> Any:
+def _parsed(lexeme: str, data_type: DataType) -> Any:
     """Parse like a partition value, but reject the empty string, which would be null."""
     if lexeme == "":
-        raise LexemeError(f"an empty string is not of type {get_type_name(kind)}")
+        raise LexemeError(f"an empty string is not of type {get_type_name(data_type)}")
     try:
-        return partition_values.parse_partition_value(lexeme, kind)
+        return partition_values.parse_partition_value(lexeme, data_type)
     except partition_values.PartitionValueError as fault:
         raise LexemeError(str(fault)) from fault
 
@@ -130,13 +130,13 @@ def _within(number: int, bits: int, lexeme: str) -> int:
     return number
 
 
-def _timestamp(lexeme: str, kind: DataType) -> int:
+def _timestamp(lexeme: str, data_type: DataType) -> int:
     """Parse a timestamp; zones may have seconds, as historical local times do."""
     seconds = 0
     if match := _SECONDS_OF_ZONE.fullmatch(lexeme):
         lexeme, seconds = match[1], int(match[2])
         seconds = -seconds if lexeme[-6] == "+" else seconds
-    return _within(_parsed(lexeme, kind) + seconds * 10**6, 64, lexeme)
+    return _within(_parsed(lexeme, data_type) + seconds * 10**6, 64, lexeme)
 
 
 def _utf8(text: str) -> bytes:

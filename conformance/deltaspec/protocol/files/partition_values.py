@@ -34,7 +34,7 @@ class PartitionValueError(ValueError):
     """Text that cannot be parsed as the column's type, or a value that cannot be serialized."""
 
 
-def parse_partition_value(text: str | None, kind: DataType) -> Any:
+def parse_partition_value(text: str | None, data_type: DataType) -> Any:
     """Parse a partition value; None means SQL NULL.
 
     A timestamp without zone counts as UTC: the protocol leaves it to the zone of the system that wrote it.
@@ -49,7 +49,7 @@ def parse_partition_value(text: str | None, kind: DataType) -> Any:
     """
     if text is None or text == "":
         return None
-    match kind:
+    match data_type:
         case Primitive(name) if name in INTEGER_BITS:
             return _integer(text, INTEGER_BITS[name], name)
         case Primitive("float" | "double" as name):
@@ -184,13 +184,13 @@ _TYPES_OF_SPELLINGS = (_LONG, Primitive("float"), Primitive("boolean"), Primitiv
 """Types that have several spellings of a value. Decimals and doubles are compared as floats."""
 
 
-def is_canonical(text: str | None, kind: DataType, revision: Revision = Revision.CURRENT) -> bool:
+def is_canonical(text: str | None, data_type: DataType, revision: Revision = Revision.CURRENT) -> bool:
     """Return whether a valid value is spelled as the chapter shows values of its type.
 
     Every fractional and decimal number is canonical: the protocol only requires the string representation of the
     number.
     """
-    name = get_type_name(kind)
+    name = get_type_name(data_type)
     if text is None or text == "":
         return True
     if name in INTEGER_BITS:
@@ -213,19 +213,19 @@ Deviation: TypeAlias = Literal["lenient", "ambiguous", "high bytes", "undefined"
 """
 
 
-def find_deviation(text: str | None, kind: DataType, earlier: Sequence[DataType] = ()) -> Deviation | None:
+def find_deviation(text: str | None, data_type: DataType, earlier: Sequence[DataType] = ()) -> Deviation | None:
     """Return how the spelling of a valid value deviates from the protocol; None if it does not.
 
     Args:
         text: The value, which can be parsed as the type.
-        kind: Type of the column.
+        data_type: Type of the column.
         earlier: Types that the column had before it was widened; values may stay as they were written.
     """
-    if text and kind == Primitive("binary") and not text.isascii():
+    if text and data_type == Primitive("binary") and not text.isascii():
         return "high bytes"
-    if any(is_canonical(text, each) for each in (kind, *earlier)) or text is None:
+    if any(is_canonical(text, each) for each in (data_type, *earlier)) or text is None:
         return None
-    match kind:
+    match data_type:
         case Primitive("date"):
             return "ambiguous"
         case Primitive("timestamp" | "timestamp_ntz" as name):
@@ -247,10 +247,10 @@ def has_zone(text: str) -> bool:
     return match is not None and match[6] is not None
 
 
-def canonicalize_partition_value(text: str | None, kind: DataType) -> str | None:
+def canonicalize_partition_value(text: str | None, data_type: DataType) -> str | None:
     """Return the same text for all equal values of the type; None for SQL NULL. Invalid text is unchanged."""
     try:
-        value = parse_partition_value(text, kind)
+        value = parse_partition_value(text, data_type)
     except PartitionValueError:
         return text
     if value is None:
@@ -266,7 +266,7 @@ def canonicalize_partition_value(text: str | None, kind: DataType) -> str | None
     return str(value)
 
 
-def serialize_partition_value(value: Any, kind: DataType) -> str | None:
+def serialize_partition_value(value: Any, data_type: DataType) -> str | None:
     """Serialize a value so that `parse_partition_value` reads it back; None for SQL NULL.
 
     Dates are days and timestamps microseconds since the epoch; timestamps are written in ISO 8601 with `Z`. The empty
@@ -277,7 +277,7 @@ def serialize_partition_value(value: Any, kind: DataType) -> str | None:
     """
     if value is None:
         return None
-    match kind:
+    match data_type:
         case Primitive("boolean"):
             return str(value).lower()
         case Primitive("date"):
@@ -291,7 +291,7 @@ def serialize_partition_value(value: Any, kind: DataType) -> str | None:
         case Primitive("float" | "double" as name):
             return _float_text(value, name)
         case Decimal():
-            return _decimal_text(Exact(value), kind)
+            return _decimal_text(Exact(value), data_type)
     return str(value)
 
 
@@ -332,10 +332,10 @@ def _float_text(value: float, name: str) -> str:
     return repr(float(value))
 
 
-def _decimal_text(value: Exact, kind: Decimal) -> str:
+def _decimal_text(value: Exact, data_type: Decimal) -> str:
     """Format with the complete scale of the type and without an exponent."""
-    if value.is_finite() and value.adjusted() < kind.precision:
-        text = format(value.quantize(Exact(1).scaleb(-kind.scale), context=_WIDE), "f")
-        if _decimal(text, kind.precision, kind.scale) == value:
+    if value.is_finite() and value.adjusted() < data_type.precision:
+        text = format(value.quantize(Exact(1).scaleb(-data_type.scale), context=_WIDE), "f")
+        if _decimal(text, data_type.precision, data_type.scale) == value:
             return text
-    raise PartitionValueError(f"{value} is not of type decimal({kind.precision},{kind.scale})")
+    raise PartitionValueError(f"{value} is not of type decimal({data_type.precision},{data_type.scale})")

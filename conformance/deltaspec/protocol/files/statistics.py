@@ -165,8 +165,10 @@ def list_leaf_columns(schema: Struct, mapping: str | None, partition_columns: li
     return list(_leaves(kept, mapping, (), ()))
 
 
-def _leaves(kind: Struct, mapping: str | None, path: tuple[str, ...], name: tuple[str, ...]) -> Iterator[LeafColumn]:
-    for field in kind.fields:
+def _leaves(
+    data_type: Struct, mapping: str | None, path: tuple[str, ...], name: tuple[str, ...]
+) -> Iterator[LeafColumn]:
+    for field in data_type.fields:
         here, called = (*path, physical_name(field, mapping)), (*name, field.name)
         if isinstance(field.type, Struct):
             yield from _leaves(field.type, mapping, here, called)

@@ -196,21 +196,21 @@ def _statistics(node: Node, schema: Struct, partition_columns: list[str], mappin
         yield from _logical_names(data, part, mapping, (*path, name))
 
 
-def _leaves(schema: Struct, mapping: str | None, kind: DataType | None) -> Struct:
+def _leaves(schema: Struct, mapping: str | None, data_type: DataType | None) -> Struct:
     """Return the data columns by physical name, without types for which no revision defines bounds or null counts.
 
     Args:
         schema: Schema of the data columns.
         mapping: Column mapping mode.
-        kind: Type of every leaf; None keeps its own type.
+        data_type: Type of every leaf; None keeps its own type.
     """
     members = []
     for field in schema.fields:
         name = physical_name(field, mapping)
         if isinstance(field.type, Struct):
-            members.append(Field(name, _leaves(field.type, mapping, kind), True))
+            members.append(Field(name, _leaves(field.type, mapping, data_type), True))
         elif not isinstance(field.type, Array | Map) and get_type_name(field.type) not in _WITHOUT_BOUNDS:
-            members.append(Field(name, kind or field.type, True))
+            members.append(Field(name, data_type or field.type, True))
     return Struct(tuple(members))
 
 

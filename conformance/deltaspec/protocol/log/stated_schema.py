@@ -23,12 +23,12 @@ def find_schema_difference(stated: str, root: Node, *, partial: bool) -> str | N
     return _find_difference(schema, root, (), partial=partial)
 
 
-def _find_difference(kind: DataType, node: Node, path: tuple[str, ...], *, partial: bool) -> str | None:
-    if not isinstance(kind, Struct):
-        fault = get_stored_type(kind, node).fault
-        return fault and f"{'.'.join(path)} is {node} in the file, but {get_type_name(kind)} in the stated schema"
-    stated, stored = {each.name: each.type for each in kind.fields}, {each.name: each for each in node.children}
-    if path and get_stored_type(kind, node).fault:
+def _find_difference(data_type: DataType, node: Node, path: tuple[str, ...], *, partial: bool) -> str | None:
+    if not isinstance(data_type, Struct):
+        fault = get_stored_type(data_type, node).fault
+        return fault and f"{'.'.join(path)} is {node} in the file, but {get_type_name(data_type)} in the stated schema"
+    stated, stored = {each.name: each.type for each in data_type.fields}, {each.name: each for each in node.children}
+    if path and get_stored_type(data_type, node).fault:
         return f"{'.'.join(path)} is {node} in the file, but struct in the stated schema"
     for name in sorted(stated.keys() - stored.keys() if partial else stated.keys() ^ stored.keys()):
         where = "the stated schema" if name in stored else "the file"

@@ -72,8 +72,8 @@ def build_nested_names(field: Field, root: str) -> list[str]:
     return [".".join(path) for path in _containers(field.type, (root,))]
 
 
-def _containers(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    match kind:
+def _containers(data_type: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    match data_type:
         case Array(element):
             yield (*path, "element")
             yield from _containers(element, (*path, "element"))
@@ -85,10 +85,10 @@ def _containers(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ..
 
 
 def list_physical_paths(
-    kind: DataType, mapping: str | None, path: tuple[str, ...] = ()
+    data_type: DataType, mapping: str | None, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Field]]:
     """Yield every struct field with its physical path, in the order of `data_types.iter_fields`."""
-    match kind:
+    match data_type:
         case Struct(fields):
             for member in fields:
                 here = (*path, physical_name(member, mapping))

@@ -94,25 +94,25 @@ SOUND = StoredType()
 VARIANT_PARTS = ("metadata", "value", "typed_value")
 
 
-def get_stored_type(kind: DataType, node: Node) -> StoredType:
+def get_stored_type(data_type: DataType, node: Node) -> StoredType:
     """Describe how a node stores a Delta type; for structs, arrays and maps, only whether the node is such a group.
 
     Return `SOUND` for void, which no file stores, and for types that the protocol does not define.
     """
-    match kind:
+    match data_type:
         case Struct():
-            return _group(kind, node, lambda: _struct(node))
+            return _group(data_type, node, lambda: _struct(node))
         case Array():
-            return _array(kind, node)
+            return _array(data_type, node)
         case Map():
-            found = _group(kind, node, lambda: _map(node))
+            found = _group(data_type, node, lambda: _map(node))
             return found if found.fault else StoredType(warning=_odd_key(node))
         case Primitive("variant"):
-            return _group(kind, node, lambda: _variant(node))
+            return _group(data_type, node, lambda: _variant(node))
         case Primitive("void"):
             return SOUND
         case Primitive() | Decimal():
-            return _leaf(kind, node)
+            return _leaf(data_type, node)
     return SOUND
 
 
@@ -151,41 +151,41 @@ def find_type(node: Node) -> DataType | None:
     return None
 
 
-def _leaf(kind: DataType, node: Node) -> StoredType:
+def _leaf(data_type: DataType, node: Node) -> StoredType:
     if node.physical is None or node.repetition == "repeated":
-        return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(kind)}")
+        return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(data_type)}")
     found = find_type(node)
-    if found == kind:
-        return StoredType(warning=_oddity(kind, node))
-    match kind, found:
+    if found == data_type:
+        return StoredType(warning=_oddity(data_type, node))
+    match data_type, found:
         case Primitive("timestamp" | "timestamp_ntz"), None if node.physical == "INT96":
             return SOUND  # an INT96 does not say whether it has a time zone (E54): the table's type decides
         case Primitive("timestamp_ntz"), Primitive("timestamp") if node.annotation and node.annotation.converted:
             return StoredType(warning=f"{node} has only a converted type, which cannot express a missing time zone")
-        case Primitive("short" | "integer"), Primitive("byte" | "short") if is_widening(found, kind):
+        case Primitive("short" | "integer"), Primitive("byte" | "short") if is_widening(found, data_type):
             return SOUND  # the same bytes: every reader of the wider type can read them
         case Primitive("byte" | "short"), Primitive("short" | "integer"):
-            return StoredType(warning=f"{node} may store values beyond the range of {get_type_name(kind)}")
+            return StoredType(warning=f"{node} may store values beyond the range of {get_type_name(data_type)}")
         case Primitive("string"), Primitive("binary") if node.physical == "BYTE_ARRAY" and not node.annotation:
             return StoredType(warning=f"{node} is not annotated as a string")
         case Primitive("binary"), Primitive("string"):
             return StoredType(warning=f"{node} is annotated as text")
         case Primitive("binary"), None if node.annotation == Annotation("UUID"):
             return StoredType(warning=f"{node} is annotated as a UUID")
-    if found is not None and is_widening(found, kind):
+    if found is not None and is_widening(found, data_type):
         return StoredType(narrower_type=found)
-    return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(kind)}")
+    return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(data_type)}")
 
 
-def _oddity(kind: DataType, node: Node) -> str | None:
+def _oddity(data_type: DataType, node: Node) -> str | None:
     annotation = node.annotation
-    if isinstance(kind, Decimal) and node.physical == "BYTE_ARRAY":
+    if isinstance(data_type, Decimal) and node.physical == "BYTE_ARRAY":
         return f"{node} does not have a fixed length"
     if annotation and annotation.name in ("ENUM", "JSON", "BSON"):
-        return f"{node} is not annotated as a {get_type_name(kind)}"
+        return f"{node} is not annotated as a {get_type_name(data_type)}"
     if annotation and annotation.name == "TIMESTAMP" and annotation.unit != "MICROS":
         return f"{node} is not in microseconds"
-    if kind == Primitive("binary") and node.physical == "FIXED_LEN_BYTE_ARRAY":
+    if data_type == Primitive("binary") and node.physical == "FIXED_LEN_BYTE_ARRAY":
         return f"{node} has a fixed length"
     return None
 
@@ -193,9 +193,9 @@ def _oddity(kind: DataType, node: Node) -> str | None:
 # groups
 
 
-def _group(kind: DataType, node: Node, look: Callable[[], str | None]) -> StoredType:
+def _group(data_type: DataType, node: Node, look: Callable[[], str | None]) -> StoredType:
     if node.physical is not None or node.repetition == "repeated":
-        return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(kind)}")
+        return StoredType(fault=f"the file stores {node}; the schema says {get_type_name(data_type)}")
     return StoredType(fault=look())
 
 
@@ -218,7 +218,7 @@ def _odd_key(node: Node) -> str | None:
     return None if key.repetition == "required" else f"the map key is nullable: {key.repetition} {key}"
 
 
-def _array(kind: Array, node: Node) -> StoredType:
+def _array(data_type: Array, node: Node) -> StoredType:
     if node.repetition == "repeated":
         # Parquet reads a repeated node outside of a LIST as a required list of required elements.
         return StoredType(warning=f"{node} outside of a LIST")

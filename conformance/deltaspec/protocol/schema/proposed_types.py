@@ -31,17 +31,17 @@ _POINT = re.compile(r"POINT(?: (Z|M|ZM))? ?\(([^()]*)\)", re.IGNORECASE)
 _COORDINATES = {None: (2, 3, 4), "Z": (3,), "M": (3,), "ZM": (4,)}
 
 
-def get_family(kind: DataType) -> Family | None:
+def get_family(data_type: DataType) -> Family | None:
     """Return the proposal that defines a type; None for types of the protocol and for types that nobody defines."""
-    if not isinstance(kind, UndefinedType):
+    if not isinstance(data_type, UndefinedType):
         return None
-    if kind.name == "udt":
-        return "udt" if kind.stored is not None else None
-    if kind.name in _NANOS:
+    if data_type.name == "udt":
+        return "udt" if data_type.stored is not None else None
+    if data_type.name in _NANOS:
         return "timestamp-nanos"
-    if kind.name.startswith(("geometry", "geography")):
+    if data_type.name.startswith(("geometry", "geography")):
         return "geospatial"
-    return "interval" if get_interval_type(kind.name) else None
+    return "interval" if get_interval_type(data_type.name) else None
 
 
 def get_interval_type(name: str) -> str | None:
@@ -57,31 +57,33 @@ def get_interval_type(name: str) -> str | None:
     return None
 
 
-def find_name_fault(kind: UndefinedType) -> str | None:
+def find_name_fault(data_type: UndefinedType) -> str | None:
     """Return why a writer must not spell a proposed type like this, or None."""
-    canonical = get_interval_type(kind.name)
+    canonical = get_interval_type(data_type.name)
     if canonical is not None:
-        return None if kind.name == canonical else f"{kind.name} is not spelled {canonical}"
-    if kind.name.startswith("geometry"):
-        return None if _GEOMETRY.fullmatch(kind.name) else f"{kind.name} is not geometry(<crs>)"
-    if kind.name.startswith("geography"):
-        return None if _GEOGRAPHY.fullmatch(kind.name) else f"{kind.name} is not geography(<crs>, <algorithm>)"
+        return None if data_type.name == canonical else f"{data_type.name} is not spelled {canonical}"
+    if data_type.name.startswith("geometry"):
+        return None if _GEOMETRY.fullmatch(data_type.name) else f"{data_type.name} is not geometry(<crs>)"
+    if data_type.name.startswith("geography"):
+        return (
+            None if _GEOGRAPHY.fullmatch(data_type.name) else f"{data_type.name} is not geography(<crs>, <algorithm>)"
+        )
     return None
 
 
-def find_storage_fault(kind: DataType, node: Node) -> str | None:
+def find_storage_fault(data_type: DataType, node: Node) -> str | None:
     """Return why a Parquet node does not store a proposed type as its proposal says, or None."""
-    if not isinstance(kind, UndefinedType):
+    if not isinstance(data_type, UndefinedType):
         return None
-    match get_family(kind):
+    match get_family(data_type):
         case "udt":
-            assert kind.stored is not None
-            return find_storage_fault(kind.stored, node) or get_stored_type(kind.stored, node).fault
+            assert data_type.stored is not None
+            return find_storage_fault(data_type.stored, node) or get_stored_type(data_type.stored, node).fault
         case "interval":
-            expected = "INT32" if get_interval_type(kind.name) == YEAR_MONTH else "INT64"
+            expected = "INT32" if get_interval_type(data_type.name) == YEAR_MONTH else "INT64"
             is_expected = node.physical == expected
         case "timestamp-nanos":
-            is_utc, found = _NANOS[kind.name], node.annotation
+            is_utc, found = _NANOS[data_type.name], node.annotation
             expected = f"INT64 TIMESTAMP(NANOS, {'UTC' if is_utc else 'no zone'})"
             is_expected = node.physical == "INT64" and found is not None and found.name == "TIMESTAMP"
             is_expected = is_expected and found is not None and (found.unit, found.utc) == ("NANOS", is_utc)
@@ -89,28 +91,28 @@ def find_storage_fault(kind: DataType, node: Node) -> str | None:
             expected, is_expected = "BYTE_ARRAY", node.physical == "BYTE_ARRAY"
         case _:
             return None
-    return None if is_expected else f"the file stores {node}; the proposal says {expected} for {kind.name}"
+    return None if is_expected else f"the file stores {node}; the proposal says {expected} for {data_type.name}"
 
 
-def find_partition_value_fault(kind: DataType, text: str | None) -> str | None:
+def find_partition_value_fault(data_type: DataType, text: str | None) -> str | None:
     """Return why a partition value does not have the form that the proposal of its type defines, or None."""
-    if not text or not isinstance(kind, UndefinedType):
+    if not text or not isinstance(data_type, UndefinedType):
         return None
-    match get_family(kind):
+    match get_family(data_type):
         case "interval":
-            canonical = get_interval_type(kind.name) or ""
+            canonical = get_interval_type(data_type.name) or ""
             is_valid = _INTERVAL_TEXTS[canonical].fullmatch(text) is not None
         case "timestamp-nanos":
             match = _NANOS_TEXT.fullmatch(text)
-            is_valid = match is not None and (match[1] == "Z") == _NANOS[kind.name]
+            is_valid = match is not None and (match[1] == "Z") == _NANOS[data_type.name]
         case _:
             return None
-    return None if is_valid else f"{text[:80]!r} is not of type {kind.name}"
+    return None if is_valid else f"{text[:80]!r} is not of type {data_type.name}"
 
 
-def find_bound_fault(kind: DataType, bound: object) -> str | None:
+def find_bound_fault(data_type: DataType, bound: object) -> str | None:
     """Return why statistics must not have a bound of a proposed type, or None."""
-    match get_family(kind):
+    match get_family(data_type):
         case "interval" | "udt":
             return "the type has no bounds"
         case "geospatial":

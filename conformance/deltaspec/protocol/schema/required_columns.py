@@ -9,13 +9,13 @@ Path = tuple[str, ...]
 _VOID = Primitive("void")
 
 
-def list_required_columns(kind: DataType, mapping: str | None, path: Path = ()) -> Iterator[Path]:
+def list_required_columns(data_type: DataType, mapping: str | None, path: Path = ()) -> Iterator[Path]:
     """Yield the physical paths of the columns, elements and values at any depth that must not be null.
 
     Array elements are `element`, map entries `key` and `value`.
     """
     parts: list[tuple[str, DataType, bool]] = []
-    match kind:
+    match data_type:
         case Struct(fields):
             parts = [(physical_name(each, mapping), each.type, each.nullable) for each in fields]
         case Array(element, contains_null):

@@ -285,14 +285,14 @@ def serialize_schema(schema: Struct) -> str:
     return _text(_document(schema))
 
 
-def to_json(kind: DataType) -> Any:
+def to_json(data_type: DataType) -> Any:
     """Convert a type to plain JSON values; numbers in metadata become Python numbers if they fit."""
-    return _numbers(_document(kind))
+    return _numbers(_document(data_type))
 
 
-def _document(kind: DataType) -> Any:
+def _document(data_type: DataType) -> Any:
     """Convert a type to JSON values with the number type of `json_values`."""
-    match kind:
+    match data_type:
         case Struct(fields):
             members = [
                 {"name": f.name, "type": _document(f.type), "nullable": f.nullable, "metadata": f.metadata}
@@ -310,7 +310,7 @@ def _document(kind: DataType) -> Any:
             }
         case UndefinedType("udt", stored):
             return {"type": _USER_DEFINED} | ({} if stored is None else {_STORED: _document(stored)})
-    return get_type_name(kind)
+    return get_type_name(data_type)
 
 
 def _text(value: Any) -> str:
@@ -341,9 +341,9 @@ def render_tree(schema: Struct) -> str:
     return "\n".join(_tree_lines(schema, ""))
 
 
-def _tree_lines(kind: DataType, indent: str) -> list[str]:
+def _tree_lines(data_type: DataType, indent: str) -> list[str]:
     lines: list[str] = []
-    match kind:
+    match data_type:
         case Struct(fields):
             for member in fields:
                 nullable = str(member.nullable).lower()
@@ -361,10 +361,10 @@ def _tree_lines(kind: DataType, indent: str) -> list[str]:
     return lines
 
 
-def find_repeated_names(kind: DataType, path: tuple[str, ...] = ()) -> list[str]:
+def find_repeated_names(data_type: DataType, path: tuple[str, ...] = ()) -> list[str]:
     """Return paths of fields whose name equals an earlier sibling's, ignoring case (a MUST since current, S34)."""
     found: list[str] = []
-    match kind:
+    match data_type:
         case Struct(fields):
             seen: set[str] = set()
             for member in fields:
@@ -390,9 +390,9 @@ def find_void_fault(schema: Struct) -> tuple[str, str] | None:
     return next(_void_hindrances(schema, (), contained=False), None)
 
 
-def _void_hindrances(kind: DataType, path: tuple[str, ...], *, contained: bool) -> Iterator[tuple[str, str]]:
+def _void_hindrances(data_type: DataType, path: tuple[str, ...], *, contained: bool) -> Iterator[tuple[str, str]]:
     """Yield the faults at and below a type; `contained` means inside an array or a map."""
-    match kind:
+    match data_type:
         case Primitive("void") if contained:
             yield "schema.void-not-in-containers", f"{'.'.join(path)} is void inside an array or a map"
         case Struct(fields):
@@ -415,8 +415,8 @@ def find_void_without_null(field: Field) -> str | None:
     return _find_void_without_null(field.type, "column", nullable=field.nullable)
 
 
-def _find_void_without_null(kind: DataType, part: str, *, nullable: bool) -> str | None:
-    match kind:
+def _find_void_without_null(data_type: DataType, part: str, *, nullable: bool) -> str | None:
+    match data_type:
         case Primitive("void"):
             return None if nullable else part
         case Array(element, contains_null):

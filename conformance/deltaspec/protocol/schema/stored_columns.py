@@ -122,7 +122,7 @@ def _find(
 
 
 def _below(
-    kind: DataType,
+    data_type: DataType,
     node: Node,
     mapping: str | None,
     path: tuple[str, ...],
@@ -136,9 +136,9 @@ def _below(
         ids: Ids of elements, keys and values by their path below the nearest struct field.
         place: Path from that field, its own name first.
     """
-    match kind:
+    match data_type:
         case Struct():
-            return list(_members(kind, node, mapping, path, required=required))
+            return list(_members(data_type, node, mapping, path, required=required))
         case Array(element):
             nodes = get_element_nodes(node)
             fitting = [each for each in nodes if get_stored_type(element, each).fault is None]
@@ -151,7 +151,7 @@ def _below(
 
 def _part(
     name: str,
-    kind: DataType,
+    data_type: DataType,
     node: Node,
     mapping: str | None,
     path: tuple[str, ...],
@@ -162,9 +162,9 @@ def _part(
     number = ids.get(".".join((*place[1:], name)))
     here = StoredColumn(
         path=(*path, name),
-        type=kind,
+        type=data_type,
         node=node,
-        stored=get_stored_type(kind, node),
+        stored=get_stored_type(data_type, node),
         id=number,
         matching_nodes=1,
         # files written before elements, keys and values had ids have none
@@ -172,7 +172,7 @@ def _part(
     )
     if here.stored.fault is not None:
         return [here]
-    return [here, *_below(kind, node, mapping, here.path, False, ids, (*place, name))]
+    return [here, *_below(data_type, node, mapping, here.path, False, ids, (*place, name))]
 
 
 def _ids_below(member: Field, mapping: str | None) -> dict[str, int]:

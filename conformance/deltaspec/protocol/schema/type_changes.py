@@ -46,9 +46,9 @@ def is_supported_by_iceberg(before: DataType, after: DataType) -> bool:
     return True
 
 
-def is_covered(kind: DataType) -> bool:
+def is_covered(data_type: DataType) -> bool:
     """Return whether the chapter covers a type: not void, which may become any type, and not undefined types."""
-    return not isinstance(kind, UndefinedType) and kind != Primitive("void")
+    return not isinstance(data_type, UndefinedType) and data_type != Primitive("void")
 
 
 # the record of a column
@@ -96,13 +96,13 @@ def _kind(entry: object, error: SchemaError) -> FaultKind:
     return "place" if error.pointer.endswith("/fieldPath") else "types"
 
 
-def find_field_path_fault(kind: DataType, path: tuple[str, ...]) -> str | None:
+def find_field_path_fault(data_type: DataType, path: tuple[str, ...]) -> str | None:
     """Return why a field path does not lead to a type that may be widened; None if it does."""
-    kind, missing = descend(kind, path)
+    data_type, missing = descend(data_type, path)
     if missing is not None:
-        return f"{get_type_name(kind)} has no {missing}"
-    if isinstance(kind, Struct | Array | Map):
-        return f"{'.'.join(path) or 'the column'} is of type {get_type_name(kind)}"
+        return f"{get_type_name(data_type)} has no {missing}"
+    if isinstance(data_type, Struct | Array | Map):
+        return f"{'.'.join(path) or 'the column'} is of type {get_type_name(data_type)}"
     return None
 
 

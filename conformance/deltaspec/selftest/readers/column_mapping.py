@@ -90,16 +90,16 @@ def fields_in_collections_not_mapped(original: Method, reader: RowReader, file_s
     return resolve_columns(file_schema, _unmap_collections(state.schema), state.mapping)
 
 
-def _unmap(kind: DataType) -> DataType:
+def _unmap(data_type: DataType) -> DataType:
     """Return a type whose fields have their display names as physical names."""
-    match kind:
+    match data_type:
         case Struct(fields):
             return Struct(tuple(_rename(each) for each in fields))
         case Array(element, contains_null):
             return Array(_unmap(element), contains_null)
         case Map(key, value, contains_null):
             return Map(_unmap(key), _unmap(value), contains_null)
-    return kind
+    return data_type
 
 
 def _rename(field: Field) -> Field:

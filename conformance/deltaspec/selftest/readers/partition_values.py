@@ -19,92 +19,96 @@ _TIMES = ("timestamp", "timestamp_ntz")
 
 
 @mutant(RowReader.parse_partition_value, "partition-values.empty-is-null", suites=("read",))
-def null_read_as_empty_text(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def null_read_as_empty_text(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Returns an empty string for a null partition value."""
-    return "" if get_type_name(kind) == "string" and not text else original(reader, text, kind)
+    return "" if get_type_name(data_type) == "string" and not text else original(reader, text, data_type)
 
 
 @mutant(RowReader.parse_partition_value, "partition-values.empty-is-null", suites=("read",))
-def empty_text_kept(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def empty_text_kept(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Takes only null for null, and an empty text for an empty string."""
-    return "" if get_type_name(kind) == "string" and text == "" else original(reader, text, kind)
+    return "" if get_type_name(data_type) == "string" and text == "" else original(reader, text, data_type)
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",))
-def every_text_true(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def every_text_true(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Reads every boolean that has a text as true."""
-    return bool(text) or None if get_type_name(kind) == "boolean" else original(reader, text, kind)
+    return bool(text) or None if get_type_name(data_type) == "boolean" else original(reader, text, data_type)
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",))
-def longs_read_through_double(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def longs_read_through_double(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Parses long values as floating-point numbers."""
-    value = original(reader, text, kind)
-    is_long = get_type_name(kind) == "long" and value is not None
+    value = original(reader, text, data_type)
+    is_long = get_type_name(data_type) == "long" and value is not None
     return max(-(2**63), min(2**63 - 1, int(float(value)))) if is_long else value
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",))
-def decimals_read_through_double(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def decimals_read_through_double(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Parses decimal values as floating-point numbers."""
-    value = original(reader, text, kind)
-    if not isinstance(kind, Decimal) or value is None:
+    value = original(reader, text, data_type)
+    if not isinstance(data_type, Decimal) or value is None:
         return value
     rounded = Exact(f"{float(value):.15g}")
-    return rounded if abs(rounded) < Exact(10) ** (kind.precision - kind.scale) else value
+    return rounded if abs(rounded) < Exact(10) ** (data_type.precision - data_type.scale) else value
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",), origin="part-003")
-def microseconds_cut(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def microseconds_cut(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Cuts timestamps to milliseconds."""
-    value = original(reader, text, kind)
-    return value // 1000 * 1000 if get_type_name(kind) in _TIMES and value is not None else value
+    value = original(reader, text, data_type)
+    return value // 1000 * 1000 if get_type_name(data_type) in _TIMES and value is not None else value
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",), origin="part-003")
-def only_timestamps_with_space_parsed(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def only_timestamps_with_space_parsed(
+    original: Method, reader: RowReader, text: str | None, data_type: DataType
+) -> Any:
     """Takes timestamps with `T` for null."""
-    is_other = get_type_name(kind) in _TIMES and "T" in (text or "")
-    return None if is_other else original(reader, text, kind)
+    is_other = get_type_name(data_type) in _TIMES and "T" in (text or "")
+    return None if is_other else original(reader, text, data_type)
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",))
-def time_of_day_lost(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def time_of_day_lost(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Reads only the date of a timestamp."""
-    return original(reader, re.split("[ T]", text)[0] if text and get_type_name(kind) in _TIMES else text, kind)
+    return original(
+        reader, re.split("[ T]", text)[0] if text and get_type_name(data_type) in _TIMES else text, data_type
+    )
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",), origin="path-001")
-def texts_percent_decoded(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def texts_percent_decoded(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Decodes percent signs in values, as in paths."""
-    return original(reader, unquote(text) if text else text, kind)
+    return original(reader, unquote(text) if text else text, data_type)
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",))
-def texts_trimmed(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def texts_trimmed(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Removes blanks around values."""
-    return original(reader, text.strip() if text else text, kind)
+    return original(reader, text.strip() if text else text, data_type)
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",))
-def special_floats_read_as_null(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def special_floats_read_as_null(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Takes NaN and the infinities for null."""
-    value = original(reader, text, kind)
+    value = original(reader, text, data_type)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",))
-def binary_read_as_latin_1(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def binary_read_as_latin_1(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Takes each character of a binary value for one byte."""
-    is_binary = get_type_name(kind) == "binary" and bool(text)
-    return text.encode("latin-1", "replace") if is_binary and text else original(reader, text, kind)
+    is_binary = get_type_name(data_type) == "binary" and bool(text)
+    return text.encode("latin-1", "replace") if is_binary and text else original(reader, text, data_type)
 
 
 @mutant(RowReader.parse_partition_value, "type-widening.converted", suites=("read",), origin="cm-015")
-def dates_no_timestamps(original: Method, reader: RowReader, text: str | None, kind: DataType) -> Any:
+def dates_no_timestamps(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
     """Reads dates of a partition column that became a timestamp as null."""
-    is_date = get_type_name(kind) in _TIMES and re.fullmatch(r"[+-]?\d+-\d+-\d+", text or "")
-    return None if is_date else original(reader, text, kind)
+    is_date = get_type_name(data_type) in _TIMES and re.fullmatch(r"[+-]?\d+-\d+-\d+", text or "")
+    return None if is_date else original(reader, text, data_type)
 
 
 @mutant(RowReader.read, FROM_LOG, suites=("read",), origin="path-001")

@@ -15,21 +15,21 @@ CONVERTED = "type-widening.converted"
 _WIDER = {"short", "integer", "long", "double", "timestamp_ntz"}
 
 
-def _is_narrower(array: pa.Array, kind: DataType) -> bool:
-    target = arrow_type(kind)
+def _is_narrower(array: pa.Array, data_type: DataType) -> bool:
+    target = arrow_type(data_type)
     if pa.types.is_decimal(target):
         return not array.type.equals(target)
-    if get_type_name(kind) == "long":
+    if get_type_name(data_type) == "long":
         return bool(pa.types.is_integer(array.type) and array.type.bit_width < 64)
-    return get_type_name(kind) in ("double", "timestamp_ntz") and array.type in (pa.float32(), pa.date32())
+    return get_type_name(data_type) in ("double", "timestamp_ntz") and array.type in (pa.float32(), pa.date32())
 
 
 @mutant(RowReader.convert_primitive, CONVERTED, suites=("read",))
-def narrower_types_refused(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def narrower_types_refused(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Fails if a file stores a narrower type."""
-    if _is_narrower(array, kind):
+    if _is_narrower(array, data_type):
         raise UnreadableFile("the file has another type")
-    return original(reader, array, kind)
+    return original(reader, array, data_type)
 
 
 @mutant(RowReader.convert, CONVERTED, suites=("read",))
@@ -64,46 +64,52 @@ def _is_primitive(kind: Any) -> bool:
 
 @mutant(RowReader.convert_primitive, CONVERTED, suites=("read",))
 def integers_taken_for_unscaled_decimals(
-    original: Method, reader: RowReader, array: pa.Array, kind: DataType
+    original: Method, reader: RowReader, array: pa.Array, data_type: DataType
 ) -> pa.Array:
     """Takes integers of a widened column for unscaled decimals."""
-    found = original(reader, array, kind)
-    if isinstance(kind, Decimal) and pa.types.is_integer(array.type):
-        return pa.array([None if each is None else each.scaleb(-kind.scale) for each in found.to_pylist()], found.type)
+    found = original(reader, array, data_type)
+    if isinstance(data_type, Decimal) and pa.types.is_integer(array.type):
+        return pa.array(
+            [None if each is None else each.scaleb(-data_type.scale) for each in found.to_pylist()], found.type
+        )
     return found
 
 
 @mutant(RowReader.convert_primitive, CONVERTED, suites=("read",))
-def scale_of_stored_decimals_ignored(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def scale_of_stored_decimals_ignored(
+    original: Method, reader: RowReader, array: pa.Array, data_type: DataType
+) -> pa.Array:
     """Reads the unscaled digits of a decimal with the scale of the table."""
-    found = original(reader, array, kind)
-    if not (isinstance(kind, Decimal) and pa.types.is_decimal(array.type)) or array.type.scale == kind.scale:
+    found = original(reader, array, data_type)
+    if not (isinstance(data_type, Decimal) and pa.types.is_decimal(array.type)) or array.type.scale == data_type.scale:
         return found
-    shift = array.type.scale - kind.scale
+    shift = array.type.scale - data_type.scale
     return pa.array([None if each is None else each.scaleb(shift) for each in found.to_pylist()], found.type)
 
 
 @mutant(RowReader.convert_primitive, CONVERTED, suites=("read",))
-def floats_widened_by_their_digits(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def floats_widened_by_their_digits(
+    original: Method, reader: RowReader, array: pa.Array, data_type: DataType
+) -> pa.Array:
     """Parses the shortest digits of a float to make a double, which is another number."""
-    if get_type_name(kind) != "double" or not pa.types.is_float32(array.type):
-        return original(reader, array, kind)
+    if get_type_name(data_type) != "double" or not pa.types.is_float32(array.type):
+        return original(reader, array, data_type)
     return array.cast(pa.string()).cast(pa.float64())
 
 
 @mutant(RowReader.convert_primitive, CONVERTED, suites=("read",), origin="cm-015")
-def days_taken_for_milliseconds(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def days_taken_for_milliseconds(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Takes the days of a widened date for milliseconds of a timestamp."""
-    if get_type_name(kind) != "timestamp_ntz" or not pa.types.is_date32(array.type):
-        return original(reader, array, kind)
+    if get_type_name(data_type) != "timestamp_ntz" or not pa.types.is_date32(array.type):
+        return original(reader, array, data_type)
     return pc.multiply(array.cast(pa.int32()).cast(pa.int64()), 1000).cast(pa.timestamp("us"))
 
 
 @mutant(RowReader.convert_primitive, CONVERTED, suites=("read",))
-def widened_longs_cut(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def widened_longs_cut(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Reads a column that was widened to long with 32 bits, as its first files."""
-    widened = any(each.type == kind and TYPE_CHANGES in each.metadata for each in reader.state.schema.fields)
-    found = original(reader, array, kind)
-    if get_type_name(kind) == "long" and widened:
+    widened = any(each.type == data_type and TYPE_CHANGES in each.metadata for each in reader.state.schema.fields)
+    found = original(reader, array, data_type)
+    if get_type_name(data_type) == "long" and widened:
         return found.cast(pa.int32(), safe=False).cast(pa.int64())
     return found

@@ -93,18 +93,22 @@ def null_elements_dropped(
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def timestamps_cut_to_milliseconds(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def timestamps_cut_to_milliseconds(
+    original: Method, reader: RowReader, array: pa.Array, data_type: DataType
+) -> pa.Array:
     """Cuts timestamps to milliseconds."""
-    found = original(reader, array, kind)
+    found = original(reader, array, data_type)
     if not pa.types.is_timestamp(found.type):
         return found
     return found.cast(pa.timestamp("ms", found.type.tz), safe=False).cast(found.type)
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",), origin="stat-006")
-def timestamps_wrapped_in_nanoseconds(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def timestamps_wrapped_in_nanoseconds(
+    original: Method, reader: RowReader, array: pa.Array, data_type: DataType
+) -> pa.Array:
     """Converts timestamps through 64-bit nanoseconds, which end in the year 2262."""
-    found = original(reader, array, kind)
+    found = original(reader, array, data_type)
     if not pa.types.is_timestamp(found.type):
         return found
     wrapped = [None if each is None else ((each * 1000 + 2**63) % 2**64 - 2**63) // 1000
@@ -113,19 +117,19 @@ def timestamps_wrapped_in_nanoseconds(original: Method, reader: RowReader, array
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def zoneless_timestamps_moved(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def zoneless_timestamps_moved(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Converts timestamps without time zone from a local zone to UTC."""
-    found = original(reader, array, kind)
-    if get_type_name(kind) != "timestamp_ntz":
+    found = original(reader, array, data_type)
+    if get_type_name(data_type) != "timestamp_ntz":
         return found
     moved = [None if each is None else max(each - HOUR_US, -(2**63)) for each in found.cast(pa.int64()).to_pylist()]
     return pa.array(moved, pa.int64()).cast(found.type)
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def old_dates_read_as_julian(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def old_dates_read_as_julian(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Takes dates before 1582 for dates of the Julian calendar."""
-    found = original(reader, array, kind)
+    found = original(reader, array, data_type)
     if not pa.types.is_date32(found.type):
         return found
     days = [
@@ -135,34 +139,34 @@ def old_dates_read_as_julian(original: Method, reader: RowReader, array: pa.Arra
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def decimals_read_through_double(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def decimals_read_through_double(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Converts decimals through floating-point numbers."""
-    found = original(reader, array, kind)
-    if not isinstance(kind, Decimal):
+    found = original(reader, array, data_type)
+    if not isinstance(data_type, Decimal):
         return found
-    limit = 10**kind.precision - 1
-    unscaled = [None if each is None else max(-limit, min(limit, int(float(each.scaleb(kind.scale)))))
+    limit = 10**data_type.precision - 1
+    unscaled = [None if each is None else max(-limit, min(limit, int(float(each.scaleb(data_type.scale)))))
                 for each in found.to_pylist()]  # fmt: skip
     wide = Context(prec=80)
-    rebuilt = [None if each is None else wide.create_decimal(each).scaleb(-kind.scale, wide) for each in unscaled]
+    rebuilt = [None if each is None else wide.create_decimal(each).scaleb(-data_type.scale, wide) for each in unscaled]
     return pa.array(rebuilt, found.type)
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def longs_read_through_double(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def longs_read_through_double(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Converts long values through floating-point numbers."""
-    found = original(reader, array, kind)
-    if get_type_name(kind) != "long":
+    found = original(reader, array, data_type)
+    if get_type_name(data_type) != "long":
         return found
     values = [None if each is None else max(-(2**63), min(2**63 - 1, int(float(each)))) for each in found.to_pylist()]
     return pa.array(values, found.type)
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def bytes_without_sign(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def bytes_without_sign(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Loses the sign of small integers."""
-    found = original(reader, array, kind)
-    if get_type_name(kind) != "byte":
+    found = original(reader, array, data_type)
+    if get_type_name(data_type) != "byte":
         return found
     return pc.abs(pc.max_element_wise(found, pa.scalar(-127, found.type), skip_nulls=False))
 
@@ -190,26 +194,26 @@ def empty_strings_read_as_null(
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def strings_end_at_nul(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def strings_end_at_nul(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Ends strings at the character U+0000."""
-    found = original(reader, array, kind)
-    if get_type_name(kind) != "string":
+    found = original(reader, array, data_type)
+    if get_type_name(data_type) != "string":
         return found
     return pa.array([None if each is None else each.partition("\0")[0] for each in found.to_pylist()], found.type)
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def strings_trimmed(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def strings_trimmed(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Removes blanks around strings."""
-    found = original(reader, array, kind)
-    return pc.utf8_trim_whitespace(found) if get_type_name(kind) == "string" else found
+    found = original(reader, array, data_type)
+    return pc.utf8_trim_whitespace(found) if get_type_name(data_type) == "string" else found
 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
-def binary_read_as_text(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def binary_read_as_text(original: Method, reader: RowReader, array: pa.Array, data_type: DataType) -> pa.Array:
     """Replaces bytes that are not UTF-8."""
-    found = original(reader, array, kind)
-    if get_type_name(kind) != "binary":
+    found = original(reader, array, data_type)
+    if get_type_name(data_type) != "binary":
         return found
     return pa.array(
         [None if each is None else each.decode(errors="replace").encode() for each in found.to_pylist()], found.type
@@ -217,12 +221,14 @@ def binary_read_as_text(original: Method, reader: RowReader, array: pa.Array, ki
 
 
 @mutant(RowReader.convert_primitive, "variant.tolerated", suites=("read",), origin="cm-016")
-def variant_members_found_by_position(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
+def variant_members_found_by_position(
+    original: Method, reader: RowReader, array: pa.Array, data_type: DataType
+) -> pa.Array:
     """Takes the first member of a variant for its value."""
-    if get_type_name(kind) != "variant":
-        return original(reader, array, kind)
+    if get_type_name(data_type) != "variant":
+        return original(reader, array, data_type)
     swapped = pa.StructArray.from_arrays(array.flatten(), ["value", "metadata"], mask=array.is_null())
-    return convert_variant(swapped, arrow_type(kind))
+    return convert_variant(swapped, arrow_type(data_type))
 
 
 def _has_type(state: LoadedTable, name: str) -> bool:

@@ -104,13 +104,13 @@ class Projection(msgspec.Struct, frozen=True):
         return repr(list(values))
 
 
-def _is_clear(text: str, kind: DataType) -> bool:
+def _is_clear(text: str, data_type: DataType) -> bool:
     """Return whether a text has one value: the zone of a timestamp may be unknown, and binary may be escaped or not."""
     try:
-        parse_partition_value(text, kind)
+        parse_partition_value(text, data_type)
     except PartitionValueError:
         return False  # some readers may accept the text
-    match kind:
+    match data_type:
         case Primitive("timestamp"):
             return has_zone(text)
         case Primitive("timestamp_ntz"):

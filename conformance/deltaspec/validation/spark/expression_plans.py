@@ -166,9 +166,9 @@ class ExpressionPlanner:
                 raise Undecided(f"this session redefines the built-in function {each}")
 
 
-def _to_sql_type(kind: DataType) -> str:
+def _to_sql_type(data_type: DataType) -> str:
     """Render a type in SQL, without field names of the table."""
-    match kind:
+    match data_type:
         case Array(element):
             return f"array<{_to_sql_type(element)}>"
         case Map(key, value):
@@ -176,4 +176,4 @@ def _to_sql_type(kind: DataType) -> str:
         case Struct(fields):
             members = (f"{member_name(index)}:{_to_sql_type(each.type)}" for index, each in enumerate(fields))
             return f"struct<{','.join(members)}>"
-    return _SQL_NAMES.get(get_type_name(kind), get_type_name(kind))
+    return _SQL_NAMES.get(get_type_name(data_type), get_type_name(data_type))

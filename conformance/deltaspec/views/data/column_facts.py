@@ -178,7 +178,7 @@ def _statistics_entries(statistics: Statistics, column: LeafColumn) -> dict[str,
 _KEYS = {"min": "minValues", "max": "maxValues", "nulls": "nullCount"}
 
 
-def _value_facts(leaf: LeafValues | None, kind: DataType) -> Row:
+def _value_facts(leaf: LeafValues | None, data_type: DataType) -> Row:
     if leaf is None or not leaf.read:
         return {}
     return {
@@ -186,98 +186,100 @@ def _value_facts(leaf: LeafValues | None, kind: DataType) -> Row:
         "valid_rows": leaf.valid_rows,
         "nulls": leaf.nulls,
         "valid_nulls": leaf.valid_nulls,
-        "has_nan": leaf.has_nan if kind in _FRACTIONS else None,
-        "actual_min": _encode(leaf.minimum, leaf.type or kind),
-        "actual_max": _encode(leaf.maximum, leaf.type or kind),
+        "has_nan": leaf.has_nan if data_type in _FRACTIONS else None,
+        "actual_min": _encode(leaf.minimum, leaf.type or data_type),
+        "actual_max": _encode(leaf.maximum, leaf.type or data_type),
     }
 
 
-def _encode(value: Any, kind: DataType) -> str | None:
+def _encode(value: Any, data_type: DataType) -> str | None:
     if value is None:
         return None
-    if type(value) is int and kind.__class__ is Primitive and kind not in _COUNTED:
+    if type(value) is int and data_type.__class__ is Primitive and data_type not in _COUNTED:
         return str(value)
     try:
-        return escape_lone_surrogates(ordering.format_lexeme(value, kind))
+        return escape_lone_surrogates(ordering.format_lexeme(value, data_type))
     except ordering.LexemeError:
         return None
 
 
-def _compare(entries: Mapping[str, Any], leaf: LeafValues | None, kind: DataType, shredding: bool | None) -> Row:
+def _compare(entries: Mapping[str, Any], leaf: LeafValues | None, data_type: DataType, shredding: bool | None) -> Row:
     nulls = parse_integer(entries.get("nulls"))
     is_count = nulls is not None and 0 <= nulls < 2**63
     row: Row = {"structure_fault": entries.get("structure_fault"), "stats_null_count": nulls if is_count else None}
-    if kind == Primitive("variant"):
+    if data_type == Primitive("variant"):
         return row | _variant_facts(entries, shredding)
-    kind = _comparison_type(leaf, kind)
-    stated = {end: bounds.read_bound(entries[end], kind) for end in ("min", "max") if end in entries}
+    data_type = _comparison_type(leaf, data_type)
+    stated = {end: bounds.read_bound(entries[end], data_type) for end in ("min", "max") if end in entries}
     row |= {f"stats_{end}": escape_lone_surrogates(bound.text) for end, bound in stated.items()}
     for name, candidates in (
         ("bound_fault", [bound.fault for bound in stated.values()]),
         ("non_standard_bound", [bound.warning and f"{bound.text[:80]}: {bound.warning}" for bound in stated.values()]),
-        ("sub_millisecond_bound", [_sub_millisecond_text(bound, kind) for bound in stated.values()]),
+        ("sub_millisecond_bound", [_sub_millisecond_text(bound, data_type) for bound in stated.values()]),
     ):
         row[name] = next((escape_lone_surrogates(each) for each in candidates if each), None)
-    if kind in _FRACTIONS:
+    if data_type in _FRACTIONS:
         row["has_nan_bound"] = any(bound.is_nan for bound in stated.values())
         row["max_is_nan"] = stated["max"].is_nan if "max" in stated else None
     if leaf is not None and leaf.read:
-        row |= _compare_minimum(stated.get("min"), _convert(leaf.minimum, leaf, kind), kind)
-        row |= _compare_maximum(stated.get("max"), _convert(leaf.maximum, leaf, kind), kind, leaf.has_nan)
+        row |= _compare_minimum(stated.get("min"), _convert(leaf.minimum, leaf, data_type), data_type)
+        row |= _compare_maximum(stated.get("max"), _convert(leaf.maximum, leaf, data_type), data_type, leaf.has_nan)
     return row
 
 
-def _has_order(kind: DataType) -> bool:
-    return isinstance(kind, Decimal) or (isinstance(kind, Primitive) and kind.name not in ("void", "variant"))
+def _has_order(data_type: DataType) -> bool:
+    return isinstance(data_type, Decimal) or (
+        isinstance(data_type, Primitive) and data_type.name not in ("void", "variant")
+    )
 
 
-def _comparison_type(leaf: LeafValues | None, kind: DataType) -> DataType:
+def _comparison_type(leaf: LeafValues | None, data_type: DataType) -> DataType:
     """Return the type to compare bounds in: a float that was widened to double has bounds with float precision."""
     if leaf is None or leaf.type is None:
-        return kind
-    return leaf.type if leaf.type in _FRACTIONS and kind in _FRACTIONS else kind
+        return data_type
+    return leaf.type if leaf.type in _FRACTIONS and data_type in _FRACTIONS else data_type
 
 
-def _sub_millisecond_text(bound: Bound, kind: DataType) -> str | None:
-    return bound.text if bounds.is_finer_than_milliseconds(bound, kind) else None
+def _sub_millisecond_text(bound: Bound, data_type: DataType) -> str | None:
+    return bound.text if bounds.is_finer_than_milliseconds(bound, data_type) else None
 
 
-def _convert(value: Any, leaf: LeafValues, kind: DataType) -> Any:
+def _convert(value: Any, leaf: LeafValues, data_type: DataType) -> Any:
     """Convert a stored value to the type of comparison; None if there is no value, or the type has no order."""
     if value is None or leaf.type is None:
-        return value if _has_order(kind) else None
+        return value if _has_order(data_type) else None
     try:
-        return ordering.parse_lexeme(ordering.format_lexeme(value, leaf.type), kind)
+        return ordering.parse_lexeme(ordering.format_lexeme(value, leaf.type), data_type)
     except ordering.LexemeError:
         return None
 
 
-def _compare_minimum(stated: Bound | None, actual: Any, kind: DataType) -> Row:
-    row: Row = {"actual_min_order_key": None if actual is None else ordering.compute_order_key(actual, kind)}
+def _compare_minimum(stated: Bound | None, actual: Any, data_type: DataType) -> Row:
+    row: Row = {"actual_min_order_key": None if actual is None else ordering.compute_order_key(actual, data_type)}
     if stated is None or stated.value is None or stated.is_nan:
         return row
-    row["stats_min_order_key"] = ordering.compute_order_key(stated.value, kind)
-    if actual is not None and stated.value < actual and not bounds.is_tight_minimum(stated.value, actual, kind):
+    row["stats_min_order_key"] = ordering.compute_order_key(stated.value, data_type)
+    if actual is not None and stated.value < actual and not bounds.is_tight_minimum(stated.value, actual, data_type):
         row["loose_bound"] = escape_lone_surrogates(
-            f"minimum {stated.text[:80]}, smallest value {ordering.format_lexeme(actual, kind)[:80]}"
+            f"minimum {stated.text[:80]}, smallest value {ordering.format_lexeme(actual, data_type)[:80]}"
         )
     return row
 
 
-def _compare_maximum(stated: Bound | None, actual: Any, kind: DataType, has_nan: bool) -> Row:
+def _compare_maximum(stated: Bound | None, actual: Any, data_type: DataType, has_nan: bool) -> Row:
     """Return the facts of the maximum. NaN may be the largest value (S12), so data with NaN has no loose maximum."""
-    row: Row = {"actual_max_order_key": None if actual is None else ordering.compute_order_key(actual, kind)}
+    row: Row = {"actual_max_order_key": None if actual is None else ordering.compute_order_key(actual, data_type)}
     if stated is None or stated.value is None or stated.is_nan:
         return row
-    upper_limit = bounds.compute_upper_limit(stated.value, kind)
-    if actual is not None and kind == Primitive("string"):
+    upper_limit = bounds.compute_upper_limit(stated.value, data_type)
+    if actual is not None and data_type == Primitive("string"):
         row["max_is_truncated"] = bounds.is_truncated(stated.value, actual)
         upper_limit = actual if row["max_is_truncated"] else upper_limit
-    row["stats_max_order_key"] = ordering.compute_order_key(upper_limit, kind)
+    row["stats_max_order_key"] = ordering.compute_order_key(upper_limit, data_type)
     is_above = actual is not None and stated.value > actual and not has_nan
-    if is_above and not bounds.is_tight_maximum(stated.value, actual, kind):
+    if is_above and not bounds.is_tight_maximum(stated.value, actual, data_type):
         row["loose_bound"] = escape_lone_surrogates(
-            f"maximum {stated.text[:80]}, largest value {ordering.format_lexeme(actual, kind)[:80]}"
+            f"maximum {stated.text[:80]}, largest value {ordering.format_lexeme(actual, data_type)[:80]}"
         )
     return row
 

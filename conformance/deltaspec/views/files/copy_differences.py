@@ -127,16 +127,16 @@ def _is_same_flag(one: Any, other: Any) -> bool:
     return one is other or not (isinstance(one, bool) and isinstance(other, bool))
 
 
-def _is_same_bound(one: Any, other: Any, kind: DataType, *, is_maximum: bool) -> bool:
+def _is_same_bound(one: Any, other: Any, data_type: DataType, *, is_maximum: bool) -> bool:
     """Compare bounds as values; another rule reports bounds that are not values of the type."""
-    compare = BOUNDS.get(_family(kind))
+    compare = BOUNDS.get(_family(data_type))
     if compare is None:
         return True
-    if kind == Primitive("variant"):
+    if data_type == Primitive("variant"):
         return compare(one, other, is_maximum)
-    if kind in _TIMESTAMPS and _is_same_iso_moment(one, other):
+    if data_type in _TIMESTAMPS and _is_same_iso_moment(one, other):
         return True
-    first, second = (bounds.read_bound(_as_number(value), kind) for value in (one, other))
+    first, second = (bounds.read_bound(_as_number(value), data_type) for value in (one, other))
     if first.value is None or second.value is None or (first.is_nan and second.is_nan):
         return True
     return compare(first.value, second.value, is_maximum)
@@ -154,10 +154,10 @@ def _as_number(value: Any) -> Any:
     return Number(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _family(kind: DataType) -> str:
-    if isinstance(kind, Decimal):
+def _family(data_type: DataType) -> str:
+    if isinstance(data_type, Decimal):
         return "decimal"
-    return kind.name if isinstance(kind, Primitive) else ""
+    return data_type.name if isinstance(data_type, Primitive) else ""
 
 
 def _is_equal(one: Any, other: Any, _: bool) -> bool:
@@ -252,7 +252,7 @@ BOUNDS: dict[str, Callable[[Any, Any, bool], bool]] = {
 """Types whose bounds are compared, with the comparison of two values; its last argument marks a maximum."""
 
 
-def is_same_partition_value(text: str | None, typed: Any, kind: DataType) -> bool:
+def is_same_partition_value(text: str | None, typed: Any, data_type: DataType) -> bool:
     """Return whether both copies of a partition value may be equal.
 
     A timestamp without a time zone is local time of its writer, so the typed value may differ by a UTC offset.
@@ -260,30 +260,30 @@ def is_same_partition_value(text: str | None, typed: Any, kind: DataType) -> boo
     Args:
         text: value of `partitionValues`; null and the empty string are SQL NULL.
         typed: JSON value of the typed column, numbers as in `iter_differences`; binary has one character per byte.
-        kind: type of the partition column.
+        data_type: type of the partition column.
     """
-    family = _family(kind)
+    family = _family(data_type)
     if family not in PARTITION_VALUES:
         return True
     spelled = None if typed is None else _spell(typed)
     if not text or not spelled:
         return not text and not spelled
-    return PARTITION_VALUES[family](text, spelled, kind)
+    return PARTITION_VALUES[family](text, spelled, data_type)
 
 
-def _has_same_canonical_text(text: str, typed: str, kind: DataType) -> bool:
+def _has_same_canonical_text(text: str, typed: str, data_type: DataType) -> bool:
     """Compare values; another rule reports text that is not a value of the type."""
     try:
-        parse_partition_value(text, kind)
-        parse_partition_value(typed, kind)
+        parse_partition_value(text, data_type)
+        parse_partition_value(typed, data_type)
     except PartitionValueError:
         return True
-    return canonicalize_partition_value(text, kind) == canonicalize_partition_value(typed, kind)
+    return canonicalize_partition_value(text, data_type) == canonicalize_partition_value(typed, data_type)
 
 
-def _is_same_moment(text: str, typed: str, kind: DataType) -> bool:
+def _is_same_moment(text: str, typed: str, data_type: DataType) -> bool:
     try:
-        stated, stored = parse_partition_value(text, kind), parse_partition_value(typed, kind)
+        stated, stored = parse_partition_value(text, data_type), parse_partition_value(typed, data_type)
     except PartitionValueError:
         return True
     return stated == stored or (not has_zone(text) and _is_utc_offset(stated - stored, stored))

@@ -41,9 +41,9 @@ def find_forbidden_columns(schema: Struct, compatibility: str) -> list[tuple[tup
     return [(path, kind) for path, kind in _parts(schema, ()) if not is_supported_type(compatibility, kind)]
 
 
-def _parts(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+def _parts(data_type: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
     """Yield every field, element, key and value of a type."""
-    match kind:
+    match data_type:
         case Struct(fields):
             below = [(field.name, field.type) for field in fields]
         case Array(element):

@@ -53,10 +53,10 @@ def list_type_locations(schema: Struct) -> list[TypeLocation]:
     return found
 
 
-def _types(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+def _types(data_type: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
     """Yield a type and its nested types down to struct fields, which are separate columns."""
-    yield path, kind
-    match kind:
+    yield path, data_type
+    match data_type:
         case Array(element):
             yield from _types(element, (*path, "element"))
         case Map(key, value):

@@ -61,9 +61,9 @@ def find_schema_uses(schema: Struct, revision: Revision = Revision.CURRENT) -> f
     return frozenset(found)
 
 
-def _iter_type_features(kind: DataType) -> Iterator[str]:
+def _iter_type_features(data_type: DataType) -> Iterator[str]:
     """Yield the features that a type needs, except for struct fields in it, which are columns themselves."""
-    match kind:
+    match data_type:
         case Primitive(name):
             feature = PRIMITIVES.get(name)
             if feature is not None:

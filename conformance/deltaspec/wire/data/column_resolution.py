@@ -83,15 +83,15 @@ def _resolve_column(
 
 
 def _resolve_nested(
-    file_type: pa.DataType | None, kind: DataType, mapping: str | None, path: tuple[str, ...], *, inside: bool
+    file_type: pa.DataType | None, data_type: DataType, mapping: str | None, path: tuple[str, ...], *, inside: bool
 ) -> tuple[FileColumn, ...]:
     """Return the members of a nested column; if the file nests it differently, only the members of structs."""
-    if isinstance(kind, Struct):
+    if isinstance(data_type, Struct):
         fields = list(file_type) if file_type is not None and pa.types.is_struct(file_type) else []
-        return _resolve_members(fields, kind, mapping, path, inside=inside)
+        return _resolve_members(fields, data_type, mapping, path, inside=inside)
     if file_type is None:
         return ()
-    match kind:
+    match data_type:
         case Array(element, contains_null) if is_list(file_type):
             fields = [file_type.value_field]
             member = Field("element", element, contains_null)

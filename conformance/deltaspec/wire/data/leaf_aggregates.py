@@ -29,9 +29,9 @@ _NULLS_ONLY = ("variant", "void")
 _MICROSECONDS = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
 
 
-def type_limits(kind: DataType) -> tuple[Any, Any] | None:
+def type_limits(data_type: DataType) -> tuple[Any, Any] | None:
     """Return the smallest and largest value of a type; None if the stored type ensures them."""
-    match kind:
+    match data_type:
         case Primitive(name) if name in INTEGER_BITS:
             beyond = 2 ** (INTEGER_BITS[name] - 1)
             return -beyond, beyond - 1
@@ -96,14 +96,14 @@ def find_delta_type(kind: pa.DataType) -> DataType | None:
     return next((Primitive(name) for name, fits in named.items() if fits), None)
 
 
-def find_conversion(kind: DataType, file_type: pa.DataType) -> tuple[str | None, DataType | None]:
+def find_conversion(data_type: DataType, file_type: pa.DataType) -> tuple[str | None, DataType | None]:
     """Determine how stored values convert to the table's type.
 
     Returns:
         Why they do not convert, or None; and the Delta type of the stored values if it differs from the table's.
     """
     stored = find_delta_type(file_type)
-    match kind, stored:
+    match data_type, stored:
         case (Struct() | Array() | Map() | UndefinedType(), _) | (Primitive("variant" | "void"), _):
             return None, None
         case Primitive(name), Primitive(other) if name in INTEGER_BITS and other in INTEGER_BITS:
@@ -119,8 +119,8 @@ def find_conversion(kind: DataType, file_type: pa.DataType) -> tuple[str | None,
         case Decimal(), Primitive(other) if other in INTEGER_BITS:
             return None, stored
         case Decimal(), Decimal():
-            return None, None if stored == kind else stored
-    return (None if stored == kind else f"the file stores {file_type}"), None
+            return None, None if stored == data_type else stored
+    return (None if stored == data_type else f"the file stores {file_type}"), None
 
 
 class LeafAggregate:
@@ -182,5 +182,7 @@ class LeafAggregate:
         return value
 
 
-def _has_no_bounds(kind: DataType) -> bool:
-    return isinstance(kind, (Struct, Array, Map, UndefinedType)) or kind in [Primitive(name) for name in _NULLS_ONLY]
+def _has_no_bounds(data_type: DataType) -> bool:
+    return isinstance(data_type, (Struct, Array, Map, UndefinedType)) or data_type in [
+        Primitive(name) for name in _NULLS_ONLY
+    ]

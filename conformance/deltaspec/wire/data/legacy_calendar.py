@@ -85,5 +85,5 @@ def drop_ambiguous_values(
     return checked, reasons
 
 
-def _format_limit(kind: DataType | None) -> str:
-    return "1582-10-15" if kind == Primitive("date") else "1900"
+def _format_limit(data_type: DataType | None) -> str:
+    return "1582-10-15" if data_type == Primitive("date") else "1900"

@@ -39,16 +39,16 @@ class Incomparable(ValueError):
     """A column has values that do not convert to the table's type."""
 
 
-def is_hashable(kind: DataType) -> bool:
+def is_hashable(data_type: DataType) -> bool:
     """Return whether values of a type can be compared: types that the protocol does not define are unknown."""
-    match kind:
+    match data_type:
         case Struct(fields):
             return all(is_hashable(field.type) for field in fields)
         case Array(element):
             return is_hashable(element)
         case Map(key, value):
             return is_hashable(key) and is_hashable(value)
-    return isinstance(kind, (Primitive, Decimal))
+    return isinstance(data_type, (Primitive, Decimal))
 
 
 def hash_rows(columns: Sequence[tuple[FileColumn, pa.Array | None]], rows: int, constant: str = "") -> pl.Series:
@@ -162,10 +162,10 @@ def _sum_parts(parts: pl.Series, ends: pl.Series, lengths: pl.Series) -> pl.Seri
     return (running.gather(ends) - running.gather(ends - lengths) + lengths * _ODD_FACTOR).hash(5)
 
 
-def hash_leaf(kind: DataType, array: pa.Array) -> pl.Series:
+def hash_leaf(data_type: DataType, array: pa.Array) -> pl.Series:
     """Hash the values of a leaf column, one hash for each row."""
     try:
-        values = _normalize(kind, array)
+        values = _normalize(data_type, array)
     except pa.ArrowException as fault:
         raise Incomparable(f"{array.type} has values outside of the table's type: {str(fault)[:100]}") from fault
     series = _to_series(values)
@@ -180,10 +180,10 @@ def hash_leaf(kind: DataType, array: pa.Array) -> pl.Series:
     )
 
 
-def _normalize(kind: DataType, array: pa.Array) -> pa.Array:
+def _normalize(data_type: DataType, array: pa.Array) -> pa.Array:
     """Convert the values to one Arrow type for each type of a table."""
     source = array.type
-    match kind:
+    match data_type:
         case Primitive("string" | "binary") if is_text(source) or is_bytes(source):
             return array.cast(pa.large_binary())
         case Primitive(name) if name in INTEGER_BITS and pa.types.is_integer(source):
@@ -200,7 +200,7 @@ def _normalize(kind: DataType, array: pa.Array) -> pa.Array:
                 pc.floor_temporal(array, unit="microsecond").cast(microseconds.type)
             ):
                 raise Incomparable("fractions of microseconds before 1970 are rounded up by some readers")
-            first = _FIRST_MOMENT_US if kind == Primitive("timestamp") else _FIRST_DAY * DAY_US
+            first = _FIRST_MOMENT_US if data_type == Primitive("timestamp") else _FIRST_DAY * DAY_US
             return _clamp(first, microseconds.cast(pa.int64()))
         case Primitive("timestamp_ntz") if pa.types.is_date32(source):
             return _clamp(_FIRST_MOMENT_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), DAY_US))

@@ -29,14 +29,16 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 class PartitionValueComparison:
     """Expected value of one partition column in every row of a file, from the log."""
 
-    def __init__(self, kind: DataType, text: str | None) -> None:
-        self.kind = kind
+    def __init__(self, data_type: DataType, text: str | None) -> None:
+        self.kind = data_type
         self.text = text
         self._expected: Any = None
-        self.is_comparable = isinstance(kind, Decimal) or (isinstance(kind, Primitive) and kind.name != "variant")
+        self.is_comparable = isinstance(data_type, Decimal) or (
+            isinstance(data_type, Primitive) and data_type.name != "variant"
+        )
         """Whether the protocol defines the format of the type, and the value is valid."""
         try:
-            self._expected = parse_partition_value(text, kind) if self.is_comparable else None
+            self._expected = parse_partition_value(text, data_type) if self.is_comparable else None
         except PartitionValueError:  # other rules report it, at level log
             self.is_comparable = False
 

@@ -292,13 +292,14 @@ def _quote(texts: pl.Series) -> pl.Series:
     return quoted
 
 
-def _fill_unusual(texts: pl.Series, values: pl.Series, kind: Primitive) -> pl.Series:
+def _fill_unusual(texts: pl.Series, values: pl.Series, data_type: Primitive) -> pl.Series:
     """Fill the values outside of the years 1 to 9999."""
     unusual = (texts.is_null() & values.is_not_null()).arg_true()
     if not len(unusual):
         return texts
     return texts.scatter(
-        unusual, pl.Series([ordering.format_lexeme(value, kind) for value in values.gather(unusual)], dtype=pl.String)
+        unusual,
+        pl.Series([ordering.format_lexeme(value, data_type) for value in values.gather(unusual)], dtype=pl.String),
     )
 
 
