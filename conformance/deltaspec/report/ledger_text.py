@@ -68,6 +68,11 @@ def _describe_since(report: Report) -> Iterator[str]:
         yield f"since version {since.version}: all files checked again, because {_printable(since.reason)}"
     elif since is not None:
         yield f"since version {since.version}: {count(since.skipped_files, 'live file')} not checked again"
+        if report.continuation is not None and report.continuation.replacements:
+            yield (
+                "checkpoints, sidecars and log compactions of the earlier report were compared with it by size and "
+                "modification time, not by content"
+            )
 
 
 def _describe_copies(report: Report) -> Iterator[str]:

@@ -139,7 +139,7 @@ def property_in_other_case() -> pl.Expr:
     """The name of a table property differs only in case from a defined name, or from another property of the table.
 
     The protocol does not say whether case matters. Engines that ignore it enforce both constraints, or the one with the
-    misspelled prefix; others, and the rules on rows, do not know them.
+    misspelled prefix; others do not know them.
     Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with the defined name, and unset the other one. Replace a CHECK constraint
     with `ALTER TABLE t DROP CONSTRAINT` and `ALTER TABLE t ADD CONSTRAINT`, which checks the rows.
 

@@ -532,3 +532,14 @@ def test_row_numbers_count_across_batches(tmp_path: Path) -> None:
     )
     (finding,) = write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).findings
     assert (finding.evidence["violating_rows"], finding.evidence["first_row"]) == (3, 17_000)
+
+
+@pytest.mark.parametrize("name", ["DELTA.CONSTRAINTS.c", "delta.Constraints.c", "Delta.constraints.C"])
+def test_constraint_with_a_prefix_in_another_case_is_not_evaluated(tmp_path: Path, name: str) -> None:
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), {name: "id < 0"})
+    write_table(files, tmp_path)
+    report = deltaspec.validate(str(tmp_path), level="rows")
+    assert report.totals == {"CFG006": 1}
+    assert report.verdict == "incomplete"
+    reasons = [each.reason for each in report.checked.not_checked if each.rule == "ROW040"]
+    assert [name in each for each in reasons] == [True]

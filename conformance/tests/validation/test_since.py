@@ -436,6 +436,8 @@ def test_checkpoint_that_is_as_before_needs_no_other_check(lake: Lake, tmp_path:
     build_replaced_lake(lake, tmp_path)
     report = lake.report("third.json", "--since", tmp_path / "second.json")
     assert (report["since"]["reason"], report["since"]["skipped_files"]) == (None, 2)
+    shown = run("validate", lake.root, "--level", "rows", "--since", tmp_path / "second.json").stdout
+    assert "by size and modification time, not by content" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("kind", ["checkpoint", "multipart checkpoint", "compaction", "sidecar"])

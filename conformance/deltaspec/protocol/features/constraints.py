@@ -32,6 +32,15 @@ def read_check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:
     return {key.removeprefix(CONSTRAINT_PREFIX): configuration[key] for key in names}
 
 
+def list_misspelled_constraints(configuration: Mapping[str, str]) -> list[str]:
+    """Return the properties whose prefix differs from that of CHECK constraints only in case, in order (S62)."""
+    return sorted(
+        key
+        for key in configuration
+        if key.lower().startswith(CONSTRAINT_PREFIX) and not key.startswith(CONSTRAINT_PREFIX)
+    )
+
+
 def find_constraint_fault(name: str, expression: str) -> str | None:
     """Return the requirement that a CHECK constraint violates regardless of its SQL, or None.
 

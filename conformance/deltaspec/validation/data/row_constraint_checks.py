@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyroaring import BitMap64
 
+from deltaspec.protocol.features.constraints import list_misspelled_constraints
 from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.row_evaluation import ConstraintResult, evaluate_constraints
@@ -59,7 +60,10 @@ def has_row_constraints(facts: LogFacts, findings: Findings) -> bool:
     table = facts.state.table_schema
     if table is None or not findings.has_rules_for(constraint_checks):
         return False
-    return any(collect_row_constraints(table.schema, table.configuration, table.features, facts.state.revision))
+    return bool(
+        collect_row_constraints(table.schema, table.configuration, table.features, facts.state.revision)
+        or list_misspelled_constraints(table.configuration)
+    )
 
 
 def check_row_constraints(data: DataBucket) -> None:
@@ -161,6 +165,16 @@ class ConstraintRecorder:
                 self.supported.append((each, condition))
             elif records_unsupported:
                 self.mark_undecided(each, condition, None)
+        if records_unsupported and requirements is None:
+            self._mark_misspelled_undecided()
+
+    def _mark_misspelled_undecided(self) -> None:
+        """Record the CHECK constraints whose prefix has another case, which only some engines enforce."""
+        if "checkConstraints" not in self._table.features:
+            return
+        for name in list_misspelled_constraints(self._table.configuration):
+            why = f"CHECK constraint {name[:80]} is not evaluated: whether the case of its prefix matters is undefined (S62)"
+            self._findings.mark_rule_undecided("ROW040", why, None)
 
     def row(self, data_file: DataFile, condition: RowConstraint, found: ConstraintResult) -> dict[str, Any]:
         """Build the row of the view for one file and an expression that was evaluated on its rows."""
