@@ -173,7 +173,7 @@ class ConstraintRecorder:
         if "checkConstraints" not in self._table.features:
             return
         for name in list_misspelled_constraints(self._table.configuration):
-            why = f"CHECK constraint {name[:80]} is not evaluated: whether the case of its prefix matters is undefined (S62)"
+            why = f"CHECK constraint {name[:80]} is not evaluated: the case of its prefix is a silent point (S62)"
             self._findings.mark_rule_undecided("ROW040", why, None)
 
     def row(self, data_file: DataFile, condition: RowConstraint, found: ConstraintResult) -> dict[str, Any]:
