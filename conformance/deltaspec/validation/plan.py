@@ -208,7 +208,7 @@ def build_plan(
 def plan_emptied_log(listed: list[Entry], history: str, revision: Revision) -> Plan:
     """Plan a run over a log without commits and complete checkpoints: nothing is replayed.
 
-    Commit 0 is missing, unless the log is that of a catalog-managed table whose commits are not published yet.
+    Commit 0 is missing, unless the log belongs to a catalog-managed table whose commits are not published yet.
     """
     entries = {entry.name: entry for entry in listed if is_defined(entry.name, revision)}
     log = _Log(entries, NO_VERSION, history, revision, None)

@@ -135,7 +135,7 @@ def build_report(result: RunResult, backend: str) -> Report:
 
 
 def _name_finding(finding: Finding, options: Options) -> str | None:
-    """Return the file of a finding. Those of the listing and of staged commits are about the published file."""
+    """Return the file of a finding. Findings of the listing and of staged commits are about the published file."""
     is_of_file = RULES[finding.rule].view in (listing, staged_commits)
     return finding.file if is_of_file else _name_source(finding.file, options)
 

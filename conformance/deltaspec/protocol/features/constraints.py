@@ -33,7 +33,7 @@ def read_check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def list_misspelled_constraints(configuration: Mapping[str, str]) -> list[str]:
-    """Return the properties whose prefix differs from that of CHECK constraints only in case, in order (S62)."""
+    """Return the properties whose prefix is the prefix of CHECK constraints in another case, in order (S62)."""
     return sorted(
         key
         for key in configuration

@@ -33,7 +33,7 @@ def check_log_listing(facts: LogFacts, findings: Findings) -> None:
 
 
 def _list_published(plan: Plan) -> list[Entry]:
-    """Return the listed files, without those of later versions than the catalog knows.
+    """Return the listed files, without files of later versions than the catalog knows.
 
     A checkpoint or compaction needs published commits, not only ratified ones.
     """

@@ -34,7 +34,7 @@ class StagedFiles(msgspec.Struct, frozen=True):
 
 
 def find_published_version(names: Iterable[str]) -> int | None:
-    """Return the highest published version: that of a commit, or of a checkpoint that replaced it; None without any."""
+    """Return the highest version of a published commit, or of a checkpoint that replaced it; None without any."""
     names = list(names)
     commits = (name.version for name in map(parse_log_file_name, names) if isinstance(name, CommitName))
     return max([*commits, *(each.version for each in find_complete_checkpoints(names))], default=None)
