@@ -329,8 +329,9 @@ def columns_left_under_other_names() -> pl.Expr:
     """Column mapping is turned on or off, and live files store a column under another name than readers look for.
 
     Readers return null for the column in all rows of these files, and ignore its statistics.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. A writer that enables column mapping must
-    keep the names of existing columns as physical names; one that disables it must rewrite the files.
+    Fix: Copy the last legal version (`VERSION AS OF n`) to a new table, then repeat later changes with a corrected
+    writer. Delta Spark refuses to `RESTORE` a version with another mapping mode. A writer that enables column mapping
+    must keep the names of existing columns as physical names; one that disables it must rewrite the files.
 
     Conforms::
         with_other_column_names: 0

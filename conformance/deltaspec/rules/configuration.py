@@ -66,7 +66,8 @@ def property_without_feature() -> pl.Expr:
 
     The property has no effect. The protocol does not say whether a writer may set it, and some engines apply it anyway.
     Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or unset the
-    property. A new feature can lock out older clients.
+    property. A new feature can lock out older clients. If the engine cannot load the table, as Delta Spark with in-commit
+    timestamps, the command fails too: restore the log from backup.
 
     Conforms::
         property: "delta.enableDeletionVectors", unsupported_feature: null

@@ -65,12 +65,15 @@ def tight_bound_not_in_data() -> pl.Expr:
     return pl.col("tight_bounds") & pl.col("loose_bound").is_not_null()
 
 
-@rule("STA004", requires="statistics.tight-by-default", view=column_facts, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS)
+@rule("STA004", requires="statistics.tight-by-default", view=column_facts)
 def bound_not_in_data_without_flag() -> pl.Expr:
     """A bound is not the smallest or largest value of the file, and `tightBounds` is missing.
 
     Without the flag, bounds count as tight. Readers that answer MIN and MAX from the log return a value that the table
     does not contain.
+    Fix: Compare the file with the commit that added it, in case it was replaced. If it is right, recompute its
+    statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows with a conforming
+    writer. Filters lose no rows if a bound is only too wide.
 
     Conforms::
         tight_bounds: null, loose_bound: null

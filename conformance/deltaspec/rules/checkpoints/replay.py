@@ -25,8 +25,9 @@ def live_file_missing_from_checkpoint() -> pl.Expr:
     """A live file is missing from a checkpoint of its version.
 
     Readers that start from the checkpoint lose the file's rows. Readers that replay the commits return them.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    Fix: If FIL037 names the same file, first repair its commit: until then the readers of the checkpoint may be those
+    with the right rows. Make sure that older commits, or an older checkpoint and the commits after it, can replay the
+    table without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
     (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` or log cleanup
     before that: they could delete the file or the commits.
 
@@ -169,8 +170,9 @@ def transaction_differs_in_checkpoint() -> pl.Expr:
     """The txn of an application in a checkpoint differs from the commits, or is missing and cannot have expired.
 
     The application repeats or skips data when it resumes.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    Fix: If FIL037 names the same file, first repair its commit: until then the readers of the checkpoint may be those
+    with the right rows. Make sure that older commits, or an older checkpoint and the commits after it, can replay the
+    table without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
     (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop the affected streams until
     then.
 

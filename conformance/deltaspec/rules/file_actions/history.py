@@ -123,9 +123,9 @@ def live_file_removed_with_another_vector() -> pl.Expr:
 
     By the key of logical files, the file stays live. Readers that compare only paths remove it, so row counts differ
     between engines.
-    Fix: If the file must be removed, delete its rows again, for example with `DELETE FROM t` and a condition that
-    matches them, in an engine that supports deletion vectors. If it must stay, run `RESTORE TABLE t TO VERSION AS OF n`
-    with the version before.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the version before the remove, then repeat later changes with a
+    corrected writer. Do not delete the rows by a condition: if the commit wrote them to another file as well (COM020),
+    the condition matches both copies, and the rows are lost.
 
     Conforms::
         kind: remove, unremoved_live_vector: null

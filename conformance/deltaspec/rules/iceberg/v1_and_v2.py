@@ -176,8 +176,8 @@ def nested_field_without_unique_id() -> pl.Expr:
     """An array element, map key or map value has no unique 32-bit id.
 
     Iceberg identifies it by the id. Iceberg readers return null, or confuse two parts.
-    Fix: Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in Delta Spark, which assigns the ids
-    and rewrites the files.
+    Fix: If ids are missing, run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in Delta Spark, which
+    assigns them and rewrites the files. It keeps an id that occurs twice: copy the rows to a new table then.
 
     Conforms::
         compatibility: V2, missing_ids: [], out_of_range_ids: [], duplicate_ids: []
