@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cached_property, lru_cache
 
@@ -43,6 +43,10 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 _KEPT_OF_FINGERPRINT = 10
 """Findings with one fingerprint that are kept, so that new ones among them can be shown."""
 _DERIVED = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, CompactionName, SidecarName, StagedCommit)
+_LOSSES = ("DAT001", "DAT004", "PQT001", "DVX010", "DVX011", "DVX012", "DVX013", "DVX014")
+"""Rules that find a data file or deletion vector that is lost: missing, or not readable."""
+_MAX_LOST_FILES = 100_000
+"""Number of lost files whose unchecked rules are accepted with their findings."""
 Source = tuple[str, int | str]
 """Rule, and what may accept its findings: the number of an entry; or a fingerprint, a space, and the group that is
 compared separately (kind of action, derived file, version of a deletion vector)."""
@@ -113,6 +117,8 @@ class AcceptedFindings:
         self._by_entry: KeptFindings[Source] = KeptFindings(samples)
         self._most = min(samples, _KEPT_OF_FINGERPRINT)
         self._by_fingerprint: KeptFindings[Source] = KeptFindings(self._most, last=True)
+        self._lost: dict[Source, set[str]] = {}
+        """Files of accepted findings of `_LOSSES`, as their paths are written."""
 
     @property
     def rules(self) -> set[str]:
@@ -134,6 +140,7 @@ class AcceptedFindings:
                 self._counts[rule.code, number] += len(accepted)
                 kept = build_findings(rule, self._revision, accepted, self._samples)
                 self._by_entry.add((rule.code, number), kept)
+                self._note_lost(rule, accepted, [number] * len(accepted))
                 rows = rows.filter(~matches)
         if rows.is_empty() or not acceptance.counts_fingerprints(rule.code):
             return rows
@@ -147,6 +154,8 @@ class AcceptedFindings:
         """Add the findings of another recorder of the same run."""
         self._counts.update(other._counts)
         self._by_entry.merge(other._by_entry)
+        for source, files in other._lost.items():
+            self._lost.setdefault(source, set()).update(files)
         if len(self._by_fingerprint) <= MAX_FINDINGS:  # else a baseline is being recorded, and is too large
             self._by_fingerprint.merge(other._by_fingerprint)
 
@@ -156,6 +165,8 @@ class AcceptedFindings:
         for source in dropped:
             del self._counts[source]
         self._by_entry.drop(dropped)
+        for source in dropped:
+            self._lost.pop(source, None)
         self._by_fingerprint.drop(dropped)
 
     def count_new(self, acceptance: Acceptance) -> Counter[str]:
@@ -180,6 +191,14 @@ class AcceptedFindings:
         for (_, source), number in self._counts.items():
             if isinstance(source, int):
                 found[source] += number
+        return found
+
+    def list_lost_files(self, acceptance: Acceptance) -> dict[str, set[str]]:
+        """Return the lost files whose findings are accepted, by rule: missing and unreadable files and vectors."""
+        found: dict[str, set[str]] = {}
+        for (code, source), files in self._lost.items():
+            if _count_excess(acceptance, source, self._counts[code, source]) <= 0:
+                found.setdefault(code, set()).update(files)
         return found
 
     def count_gone(self, acceptance: Acceptance, decided: Collection[str]) -> int:
@@ -237,6 +256,7 @@ class AcceptedFindings:
         """Count findings by their sources, and keep the last of each."""
         numbers = dict(sources.value_counts().iter_rows())
         self._counts.update({(rule.code, source): number for source, number in numbers.items()})
+        self._note_lost(rule, rows, sources)
         frequent = [source for source, number in numbers.items() if number > self._most]
         is_rare = ~sources.is_in(pl.Series(frequent, dtype=pl.String).implode())
         rare = rows.filter(is_rare).head(MAX_FINDINGS + 1)
@@ -248,6 +268,12 @@ class AcceptedFindings:
             for (source,), part in marked.partition_by("_source", as_dict=True, include_key=False).items():
                 last = build_findings(rule, self._revision, part, self._most, last=True)
                 self._by_fingerprint.add((rule.code, source), last)
+
+    def _note_lost(self, rule: Rule, rows: pl.DataFrame, sources: Iterable[int | str]) -> None:
+        """Record the files of findings that say that a file is lost, by what may accept them."""
+        if rule.code in _LOSSES and sum(map(len, self._lost.values())) < _MAX_LOST_FILES:
+            for path, source in zip(rows["path"], sources, strict=True):
+                self._lost.setdefault((rule.code, source), set()).add(path)
 
     def _list_by_fingerprint(self, acceptance: Acceptance) -> Iterator[tuple[Finding, bool]]:
         """Yield the findings kept for each fingerprint, and whether each is new."""

@@ -40,6 +40,10 @@ _FEATURES: dict[str, tuple[str, ...]] = {
 }
 """Features whose rules do not concern a table without the feature, by chapter of requirements."""
 
+MISSING = "{}: does not exist"
+"""Reason for a file that does not exist."""
+MORE_MISSING = "and {:,} more files that do not exist"
+"""Reason for files that do not exist and are only counted."""
 _Location = tuple[str, str | None]
 """A reason, and the file that it applies to."""
 
@@ -58,7 +62,8 @@ class Ledger:
         """Number of times that each location was added, by rule. Evicting a location adds this number to `_omitted`."""
         self._last: dict[str, _Location] = {}
         """The last location of each rule that has the most locations, in sort order."""
-        self._omitted: Counter[str] = Counter()
+        self._omitted: Counter[tuple[str, bool]] = Counter()
+        """Number of locations that are only counted, by rule and whether they are files that do not exist."""
 
     @property
     def entries(self) -> list[NotChecked]:
@@ -69,8 +74,14 @@ class Ledger:
             every |= self.locations.get(code, {})
             locations = sorted(every, key=_sort_key)
             found += [NotChecked(rule=code, reason=reason, file=file) for reason, file in locations[:MAX_LOCATIONS]]
-            if more := self._omitted[code] + sum(every[location] for location in locations[MAX_LOCATIONS:]):
-                found.append(NotChecked(rule=code, reason=f"and {more:,} more locations"))
+            omitted = Counter({is_missing: self._omitted[code, is_missing] for is_missing in (False, True)})
+            for location in locations[MAX_LOCATIONS:]:
+                omitted[_is_missing(location[0])] += every[location]
+            found += [
+                NotChecked(rule=code, reason=(MORE_MISSING if is_missing else "and {:,} more locations").format(number))
+                for is_missing, number in sorted(omitted.items())
+                if number
+            ]
         return found
 
     def add_reason(self, code: str, reason: str, file: str | None, times: int = 1) -> None:
@@ -86,9 +97,9 @@ class Ledger:
             last = self._last.get(code) or max(locations, key=_sort_key)
             self._last[code] = last
             if _sort_key(location) > _sort_key(last):
-                self._omitted[code] += times
+                self._omitted[code, _is_missing(reason)] += times
                 return
-            self._omitted[code] += locations.pop(last)
+            self._omitted[code, _is_missing(last[0])] += locations.pop(last)
             del self._last[code]
         locations[location] = times
 
@@ -98,22 +109,26 @@ class Ledger:
         Args:
             codes: the rules.
             reasons: file to reason.
-            more: number of further files, which the ledger only counts: `MAX_LOCATIONS` of `reasons` sort before them.
+            more: number of further files that do not exist, which the ledger only counts: `MAX_LOCATIONS` of `reasons`
+                sort before them.
         """
         first = nsmallest(MAX_LOCATIONS, reasons)
-        omitted = len(reasons) - len(first) + more
+        omitted = Counter(_is_missing(reasons[file]) for file in reasons.keys() - set(first))
+        omitted[True] += more
         for code in codes:
             for file in first:
                 self.add_reason(code, reasons[file], file)
-            if omitted:
-                self._omitted[code] += omitted
+            for is_missing, number in omitted.items():
+                if number:
+                    self._omitted[code, is_missing] += number
 
     def replace_reasons(self, code: str, reason: str) -> None:
         """Replace all reasons of a rule by one."""
         self._reasons[code] = {reason}
         self.locations.pop(code, None)
         self._last.pop(code, None)
-        self._omitted.pop(code, None)
+        for is_missing in (False, True):
+            self._omitted.pop((code, is_missing), None)
 
     def merge(self, other: Ledger) -> None:
         """Add the content of another ledger."""
@@ -141,6 +156,15 @@ def find_unused_rules(codes: Iterable[str], supported: Collection[str]) -> set[s
         if chapters <= _FEATURES.keys() and not any(supports_feature_or_preview(supported, each) for each in features):
             found.add(code)
     return found
+
+
+def is_count_of_missing(reason: str) -> bool:
+    """Return whether an entry of the ledger counts further files that do not exist."""
+    return reason.endswith(MORE_MISSING.rpartition("{:,}")[2])
+
+
+def _is_missing(reason: str) -> bool:
+    return reason.endswith(MISSING.format(""))
 
 
 def _sort_key(location: _Location) -> tuple[str, str]:

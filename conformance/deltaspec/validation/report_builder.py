@@ -34,7 +34,7 @@ from deltaspec.rules import RULES
 from deltaspec.scales import SEVERITIES
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
-from deltaspec.validation.ledger import find_unused_rules
+from deltaspec.validation.ledger import find_unused_rules, is_count_of_missing
 from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.undecided import describe_unknown_readers
 from deltaspec.validation.options import Options
@@ -79,6 +79,7 @@ def build_report(result: RunResult, backend: str) -> Report:
     undecided = drop_unused_rules(findings.not_checked, facts.state)
     accepted = _find_accepted_reasons(result)
     ledger = build_ledger([*undecided, *list_blocked_rules(options)], options.accept_unchecked, accepted)
+    ledger = _accept_lost_files(ledger, findings)
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
     ledger = [replace(each, file=_name_source(each.file, options)) for each in ledger]
@@ -305,6 +306,27 @@ def build_ledger(
             or any(rule.startswith(each) for each in accepted if not each.startswith(FEATURE_PREFIX)),
         )
         for rule, reason, file in sorted(entries, key=lambda entry: (entry[0], entry[2] or "", entry[1]))
+    ]
+
+
+def _accept_lost_files(ledger: list[NotChecked], findings: Findings) -> list[NotChecked]:
+    """Flag what could not be checked because of a lost file whose finding is accepted.
+
+    A file with a lost deletion vector is read, so only rules of level rows depend on it.
+    """
+    if findings.acceptance is None:
+        return ledger
+    lost = findings.accepted.list_lost_files(findings.acceptance)
+    without_vector = {file for code, files in lost.items() if code.startswith("DVX") for file in files}
+    without_data = {file for code, files in lost.items() if not code.startswith("DVX") for file in files}
+    all_missing = "DAT001" in lost and "DAT001" not in findings.totals
+    return [
+        replace(each, accepted=True)
+        if each.file in without_data
+        or (each.file in without_vector and each.rule in RULES and RULES[each.rule].level == "rows")
+        or (all_missing and is_count_of_missing(each.reason))
+        else each
+        for each in ledger
     ]
 
 

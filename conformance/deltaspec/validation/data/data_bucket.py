@@ -21,7 +21,7 @@ from deltaspec.validation.data.commit_reader import Commits
 from deltaspec.validation.data.copied_files import find_copies
 from deltaspec.validation.data.second_look import MOST_LOOKS, MOST_REREAD_FILES, SecondLook
 from deltaspec.validation.findings import Findings
-from deltaspec.validation.ledger import MAX_LOCATIONS
+from deltaspec.validation.ledger import MAX_LOCATIONS, MISSING
 from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_missing_file
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
@@ -36,8 +36,6 @@ from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 _ROWS_AT_ONCE = 10_000
 _KEY_SCHEMA = {"path_key": pl.String, "_normal": pl.String}
-MISSING = "{}: does not exist"
-"""Why a file was not found that a complete listing does not have."""
 _PRESENCE = frozenset({"exists", "actual_size"})
 """Columns that the listing fills. The check that opens a file records what else cannot be decided."""
 EARLIER_FILES_GONE = "files that only earlier versions had no longer exist"
