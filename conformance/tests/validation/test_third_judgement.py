@@ -181,6 +181,39 @@ def build_repeated_domain() -> TableFiles:
     return files
 
 
+def repeat_key_in_checksum(text: str) -> TableFiles:
+    """Repeat the first key of a string in a version checksum, given as the file spells it."""
+    files = log_only.build_table_with_checksum()
+    before = json.dumps(files.checksums[2])
+    key = text.partition(":")[0]
+    assert text in before
+    files.checksums[2] = before.replace(text, f"{text},{key}:{text.partition(':')[2]}", 1)
+    return files
+
+
+def build_checksum_of_repeated_domain() -> TableFiles:
+    files = build_repeated_domain()
+    files.checksums[0] = {
+        "tableSizeBytes": 0,
+        "numFiles": 0,
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "metadata": get_action(files, 0, "metaData"),
+        "protocol": get_action(files, 0, "protocol"),
+        "domainMetadata": [get_action(files, 0, "domainMetadata")],
+    }
+    return files
+
+
+@parametrize(
+    Case("schema", lambda: repeat_key_in_checksum('\\"name\\":\\"id\\"'), "conforms", {"CRC017"}),
+    Case("statistics", lambda: repeat_key_in_checksum('\\"numRecords\\": 10'), "conforms", {"CRC017"}),
+    Case("domain", build_checksum_of_repeated_domain, "conforms", {"CRC017", "DOM014"}),
+)
+def test_repeated_keys_in_strings_of_a_checksum(case: Case, tmp_path: Path) -> None:
+    check(case, tmp_path)
+
+
 @parametrize(
     Case(
         "schema in a checkpoint",
