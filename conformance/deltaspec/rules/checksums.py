@@ -309,7 +309,7 @@ def repeated_transaction_or_domain_in_checksum() -> pl.Expr:
 
 @rule("CRC017", requires="log.embedded-json", view=checksums, since="current", divergence="S19")
 def repeated_key_in_checksum() -> pl.Expr:
-    """A version checksum has the same key twice in one object.
+    """A version checksum, or JSON in one of its strings, has the same key twice in one object.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different checksums, or cannot open the table.
     Fix: Delete the file; version checksums are optional. The writer must write each key once.

@@ -212,6 +212,7 @@ EXPLICIT: dict[str, str] = {
     "encoding_not_listed": "PQT017",
     "column_stored_twice": "PQT019",
     "field_ids_wrong": "PQT030",
+    "field_id_absent_by_name": "PQT030",
     "field_ids_wrong_by_name": "PQT031",
     "logical_name_with_its_id": "PQT032",
     "other_name_by_id": "PQT033",

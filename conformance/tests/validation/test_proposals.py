@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 import deltaspec
-from deltaspec_generators.table_files import TableFiles, get_action, write_table
+from deltaspec.protocol.features.table_features import FEATURES
+from deltaspec_generators.table_files import TableFiles, get_action, protocol_action, write_table
 from planted_tables.bases import proposed_types as bases
 from planted_tables.bases.log_only import build_table
 from planted_tables.bases.proposals import build_materialized_table
@@ -25,6 +26,34 @@ SOUND: dict[str, Callable[[], TableFiles]] = {
     "versions": lambda: bases.build_versioned_table('{"writeVersions":{"ICU.de_DE":["72","73"]}}'),
     "adaptive metadata": bases.build_adaptive_table,
 }
+
+
+UNCHECKED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "decFloat": ("decfloat(34)", ()),
+    "float16": ("float16", ()),
+    "unsignedIntegerTypes": ("uint64", ()),
+    "timestampPrecision": ("timestamp(9)", ()),
+    "parquetEncryption": ("long", ()),
+    "clusteringExpressions": ("long", ("domainMetadata",)),
+    "recordLevelIndex": ("long", ("domainMetadata",)),
+    "tableBranching": ("long", ("domainMetadata",)),
+    "multiTableTransaction": ("long", ()),
+}
+"""Feature of a proposal that is not checked, a type of its tables, and further features."""
+
+
+@pytest.mark.parametrize("feature", UNCHECKED)
+def test_listed_proposal_is_reported_as_unchecked(feature: str, tmp_path: Path) -> None:
+    kind, others = UNCHECKED[feature]
+    reader = [feature] if FEATURES[feature].kind == "reader-writer" else []
+    files = build_table(
+        protocol=protocol_action(3, 7, reader, [feature, *others]), fields=[("id", "long"), ("x", kind)]
+    )
+    write_table(files, tmp_path)
+    report = deltaspec.validate(str(tmp_path), level="log", history="all")
+    assert report.verdict == "incomplete"
+    assert set(report.totals) <= {"FEA008"}
+    assert [each.rule for each in report.checked.not_checked if not each.is_rule] == [f"feature:{feature}"]
 
 
 @pytest.mark.parametrize("name", SOUND)

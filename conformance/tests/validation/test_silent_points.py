@@ -325,6 +325,7 @@ def build_table_with_statistics(stats: Any, kind: str = "long", value: str | Non
         ({"numRecords": 3, "maxValues": [1]}, {"FIL016": 1}),
         ({"numRecords": 3, "minValues": None, "maxValues": {}, "tightBounds": False}, {}),
         ({"numRecords": 3, "statsWithCollation": {}}, {}),
+        ({"numRecords": 3, "expressionStats": {}}, {}),
         ('{"num\\u0052ecords": 3}', {}),
         ({}, {}),
     ],

@@ -301,7 +301,12 @@ def field_ids_wrong(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("column-mapping.field-ids-in-files", "footers")
 def field_ids_wrong_by_name(draw: st.DrawFn) -> TableFiles:
-    return _build_mapped_table("name", ids=draw_one(draw, {"id": 7}, {"id": None}, {"id": 2, "name": 1}))
+    return _build_mapped_table("name", ids=draw_one(draw, {"id": 7}, {"id": 2, "name": 1}))
+
+
+@planted_fault("column-mapping.field-ids-in-files", "footers")
+def field_id_absent_by_name(draw: st.DrawFn) -> TableFiles:
+    return _build_mapped_table("name", ids={draw_one(draw, *COLUMN_IDS): None})
 
 
 @planted_fault("column-mapping.physical-names-in-files", "footers")

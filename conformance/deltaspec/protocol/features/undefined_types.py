@@ -24,6 +24,10 @@ _FEATURE_OF_PROPOSED_TYPE = (
     (re.compile(r"timestamp(_ntz)?_nanos(_ntz)?", re.ASCII), "timestampNanos"),
     (re.compile(r"file"), "fileType"),
     (re.compile(r"string collate .*"), "collations"),
+    (re.compile(r"decfloat\((16|34)\)"), "decFloat"),
+    (re.compile(r"float16"), "float16"),
+    (re.compile(r"uint(8|16|32|64)"), "unsignedIntegerTypes"),
+    (re.compile(r"timestamp(_ntz| without time zone)?\([0-9]\)"), "timestampPrecision"),
 )
 _DEFINED_SINCE = {"variant": (Revision.CURRENT, "variantType")}
 """Type to the first revision that defines it and its feature; all revisions define the other types."""

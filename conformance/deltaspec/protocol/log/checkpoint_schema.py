@@ -57,7 +57,9 @@ ACTION_COLUMNS: dict[str, Struct] = {
 _WITHOUT_BOUNDS = ("void",)
 _BOUNDS = ("minValues", "maxValues")
 _NULL_COUNT, _OLDER_NULL_COUNT = "nullCount", "nullCounts"
-_STATISTICS = frozenset({"numRecords", "tightBounds", *_BOUNDS, _NULL_COUNT, _OLDER_NULL_COUNT, "statsWithCollation"})
+_STATISTICS = frozenset(
+    {"numRecords", "tightBounds", *_BOUNDS, _NULL_COUNT, _OLDER_NULL_COUNT, "statsWithCollation", "expressionStats"}
+)
 """Members of `stats_parsed` that the protocol, an older sample or a proposal defines."""
 
 

@@ -39,7 +39,8 @@ from deltaspec.protocol.schema.data_types import (
 _DECIMAL = re.compile(r"decimal\(\s*(-?\d{1,100})\s*,\s*(-?\d{1,100})\s*\)", re.ASCII)
 _PROPOSED = re.compile(
     r"(interval( .*)?|timestamp(_ntz)?_nanos(_ntz)?|timestamp_ltz|file|time(\(\d\))?|geometry(\(.*\))?"
-    r"|geography(\(.*\))?|string collate .*|char\(\d+\)|varchar\(\d+\)|object|null)",
+    r"|geography(\(.*\))?|string collate .*|char\(\d+\)|varchar\(\d+\)|object|null"
+    r"|decfloat\(\d\d\)|float16|uint(8|16|32|64)|timestamp(_ntz| without time zone)?\(\d\))",
     re.ASCII,
 )
 _USER_DEFINED, _STORED = "udt", "sqlType"

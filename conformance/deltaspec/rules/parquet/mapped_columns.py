@@ -10,24 +10,34 @@ from deltaspec.views.data.file_columns import file_columns
 
 @rule("PQT030", requires="column-mapping.field-ids-in-files", view=file_columns, fix=WRITE_ROWS_AGAIN)
 def field_id_differs_from_column() -> pl.Expr:
-    """Columns are mapped by id, but a data file stores a column with another field id or none.
+    """Columns are mapped, but a data file stores a column with another field id or none.
 
-    Readers find no column with the id and return null. (If the name may come from elsewhere, as in Iceberg files with
-    renamed columns, another id may be right and is not reported.)
+    Readers by id (in name mode, Iceberg readers) find no column with the id and return null. (If the name may come from
+    elsewhere, as in Iceberg files with renamed columns, another id may be right and is not reported. In name mode,
+    only a column without an id under a generated name is.)
 
     Conforms::
         column_mapping_mode: id, node_with_other_id: false, file_has_ids: true, stored_id: null, name_is_generated: true
         column_mapping_mode: id, node_with_other_id: true, file_has_ids: false, stored_id: null, name_is_generated: true
+        column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: null, name_is_generated: false
         column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: true
         column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: false
         column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: null
     Violates::
         column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: true
         column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: null, name_is_generated: false
+        column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: null, name_is_generated: true
     """
     other = pl.col("node_with_other_id") & pl.col("file_has_ids") & pl.col("name_is_generated").is_not_null()
     certain = pl.col("name_is_generated") | pl.col("stored_id").is_null()
-    return (pl.col("column_mapping_mode") == "id") & other & certain
+    by_id = (pl.col("column_mapping_mode") == "id") & certain
+    return other & (by_id | _is_generated_name_without_id())
+
+
+def _is_generated_name_without_id() -> pl.Expr:
+    """Select columns in name mode that were certainly written under the mapping, without their id."""
+    is_generated = pl.col("name_is_generated") & pl.col("stored_id").is_null()
+    return (pl.col("column_mapping_mode") == "name") & is_generated
 
 
 @rule(
@@ -49,6 +59,7 @@ def field_id_differs() -> pl.Expr:
         column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: true
         column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: null, name_is_generated: false
         column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: null
+        column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: null, name_is_generated: true
     Violates::
         column_mapping_mode: name, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: true
         column_mapping_mode: id, node_with_other_id: true, file_has_ids: true, stored_id: 7, name_is_generated: false
@@ -56,7 +67,7 @@ def field_id_differs() -> pl.Expr:
     other = pl.col("node_with_other_id") & pl.col("file_has_ids") & pl.col("name_is_generated").is_not_null()
     unclear = ~pl.col("name_is_generated") & pl.col("stored_id").is_not_null()
     by_name, by_id = (pl.col("column_mapping_mode") == mode for mode in ("name", "id"))
-    return other & (by_name | (by_id & unclear))
+    return other & ((by_name & ~_is_generated_name_without_id()) | (by_id & unclear))
 
 
 @rule("PQT032", requires="column-mapping.physical-names-in-files", view=file_columns, fix=WRITE_ROWS_AGAIN)

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from deltaspec.protocol import actions as model
 from deltaspec.protocol.actions import DomainMetadata, MetaData, Txn, WireStruct
 from deltaspec.protocol.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
-from deltaspec.protocol.json_values import find_repeated_key
 from deltaspec.protocol.log.compared_fields import DerivedFileKind
 from deltaspec.protocol.log.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.protocol.log.segment import Checkpoint
@@ -37,6 +36,7 @@ from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.views.files.file_action_facts import FileContext, Provenance, build_file_facts
 from deltaspec.views.files.file_replay import select_replay_columns
+from deltaspec.views.files.repeated_keys import find_repeated_checksum_key
 from deltaspec.views.log import log_files
 from deltaspec.views.log.checkpoints import checksums, replay_differences
 from deltaspec.views.log.derived_file_rows import CommitFacts, build_checksum_row, read_checksum
@@ -173,7 +173,7 @@ def _read_checksum(
         context.partition_columns,
         context.leaf_columns or (),
     )
-    return files, (fault, pointer, find_repeated_key(data))
+    return files, (fault, pointer, find_repeated_checksum_key(data, stated))
 
 
 def _locate(facts: LogFacts, kind: DerivedFileKind, file: str, version: int) -> DerivedFile:

@@ -1,8 +1,10 @@
-"""Repeated keys in statistics. Texts with the same keys in the same order are parsed once."""
+"""Repeated keys in statistics and version checksums. Texts with the same keys in the same order are parsed once."""
 
 import polars as pl
 
 from deltaspec.protocol.json_values import escape_lone_surrogates, find_repeated_key
+from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.schema.schema_string import find_repeated_schema_key
 
 _VALUE = r':\s*(?:"[^"\\]*"|[-+.0-9a-zA-Z]+)'
 """A value that is a string without escapes, a number or a word. Removing these values leaves the keys."""
@@ -28,3 +30,26 @@ def find_repeated_keys(texts: pl.Series) -> dict[int, str]:
         return {}
     repeating = rows.filter(pl.col("shape").is_in(list(found)))
     return {row: escape_lone_surrogates(found[shape]) for row, shape in repeating.select("row", "shape").iter_rows()}
+
+
+def find_repeated_checksum_key(data: bytes, checksum: object) -> str | None:
+    """Return the JSON pointer of the first repeated key of a version checksum, also in JSON that its strings contain.
+
+    Args:
+        data: content of the file.
+        checksum: what it decodes to; strings are searched only in a `VersionChecksum`.
+    """
+    found = find_repeated_key(data)
+    if found is not None or not isinstance(checksum, VersionChecksum):
+        return found
+    in_schema = find_repeated_schema_key(checksum.metadata.schema_string)
+    if in_schema is not None:
+        return f"/metadata/schemaString{in_schema}"
+    stats = pl.Series([add.stats for add in checksum.all_files or ()], dtype=pl.String)
+    configurations = pl.Series([each.configuration for each in checksum.domain_metadata or ()], dtype=pl.String)
+    for member, name, texts in (("allFiles", "stats", stats), ("domainMetadata", "configuration", configurations)):
+        in_texts = find_repeated_keys(texts)
+        if in_texts:
+            row = min(in_texts)
+            return f"/{member}/{row}/{name}{in_texts[row]}"
+    return None

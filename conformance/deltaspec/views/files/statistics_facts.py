@@ -42,6 +42,7 @@ class _OnlyCounts(_Counts, rename="camel", gc=False, forbid_unknown_fields=True)
     """Statistics with only the keys that the protocol, an example or a proposal defines."""
 
     stats_with_collation: msgspec.Raw = _ABSENT
+    expression_stats: msgspec.Raw = _ABSENT
 
 
 _decode_known = msgspec.json.Decoder(_OnlyCounts).decode

@@ -89,7 +89,9 @@ def merge_typed_columns(table: pa.Table, typed: TypedColumns, context: FileConte
     merged.lost_statistics = typed.statistics is None and PARSED_STATISTICS in merged.unread
     adds = pc.to_series(pc.equal(table.column("kind"), "add")).arg_true()
     if typed.statistics is not None:
-        texts, reasons = render_statistics(typed, [each.path for each in context.leaf_columns or ()])
+        paths = [each.path for each in context.leaf_columns or ()]
+        partition_paths = [(name,) for name in context.partition_columns or ()]
+        texts, reasons = render_statistics(typed, [*paths, *partition_paths])
         merged.unread.setdefault(PARSED_STATISTICS, set()).update(reasons)
         _merge_statistics(merged, adds, texts, context)
     if typed.partition_values is not None:

@@ -16,7 +16,10 @@ from deltaspec.protocol.json_values import find_repeated_key
 from deltaspec.protocol.log.compared_fields import normalize_json
 from deltaspec.protocol.revisions import Revision
 
-_PROPOSED = ("delta.columnMappingUsageTracking", "delta.collations", "delta.fileType.storageLocation")
+_PROPOSED = (
+    *("delta.columnMappingUsageTracking", "delta.collations", "delta.fileType.storageLocation"),
+    *("delta.recordLevelIndex", "delta.tableBranching"),
+)
 _KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, *_PROPOSED})
 
 

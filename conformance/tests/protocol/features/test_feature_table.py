@@ -26,6 +26,8 @@ def test_status_of_names() -> None:
         "collations": "proposed",
         "materializePartitionColumns": "proposed",
         "fileType": "proposed",
+        "decFloat": "proposed",
+        "tableBranching": "proposed",
         "geospatial-dev": "preview",
         "catalogOwned": "superseded",
         "rowIds": "earlier",

@@ -75,6 +75,10 @@ def test_required_features() -> None:
         "variantShredding": ("variantType",),
         "timestampNanos": ("timestampNtz",),
         "columnUpdates": ("columnMapping",),
+        "clusteringExpressions": ("clustering", "domainMetadata"),
+        "multiTableTransaction": ("catalogManaged",),
+        "recordLevelIndex": ("rowTracking", "domainMetadata"),
+        "tableBranching": ("domainMetadata",),
         "collations": ("domainMetadata",),
         "adaptiveMetadata": (
             "columnMapping",

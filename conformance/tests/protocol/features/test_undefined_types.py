@@ -43,6 +43,30 @@ def test_types_without_a_feature(supported: list[str] | None, revision: Revision
     assert find_undefined_types(SCHEMA, supported, revision) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "feature"),
+    [
+        ("decfloat(16)", "decFloat"),
+        ("decfloat(34)", "decFloat"),
+        ("float16", "float16"),
+        ("uint8", "unsignedIntegerTypes"),
+        ("uint64", "unsignedIntegerTypes"),
+        ("timestamp(9)", "timestampPrecision"),
+        ("timestamp without time zone(0)", "timestampPrecision"),
+    ],
+)
+def test_types_that_one_proposal_defines(name: str, feature: str) -> None:
+    schema = parse_schema(schema_string([("x", name)]))
+    assert find_undefined_types(schema, [feature]) == []
+    assert find_undefined_types(schema, [f"{feature}-preview"]) == []
+    assert find_undefined_types(schema, ["geospatial", "mine"]) == [f"x: {name}"]
+
+
+def test_other_arguments_have_no_proposal() -> None:
+    schema = parse_schema(schema_string([("x", "decfloat(17)")]))
+    assert find_undefined_types(schema, ["decFloat"]) == ["x: decfloat(17)"]
+
+
 def test_unknown_schema_has_none() -> None:
     assert find_undefined_types(None, []) == []
 
