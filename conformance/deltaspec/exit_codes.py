@@ -43,18 +43,12 @@ class ExitCode(IntEnum):
         "the storage did not answer",
         "the storage did not answer, so that the log could not be listed; try again later",
     )
-    REFUSED = (
-        6,
-        "refused",
-        "refused: clients of the revision must refuse the table (see below)",
-        "only `validate` ends with it",
-    )
     INCOMPLETE = (
         3,
-        "incomplete",
+        "incomplete or refused",
         (
             "incomplete: no violations, but something requested could not be checked, the budget was used, "
-            "or Spark failed"
+            "the revision refuses the table (see below), or Spark failed"
         ),
         "the engine does not start or died too often; something was not asked, checked or searched",
     )

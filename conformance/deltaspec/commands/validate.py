@@ -192,7 +192,7 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     Several tables are named by several arguments, by --tables-from, or by a glob over folders: 's3://lake/*/orders', or
     'lake/**' for all below lake. With --backend spark, 'catalog.schema.*' names the Delta tables of a schema. The
     output is the report of each table that does not conform, and a summary with a line for each table (text or json).
-    The exit code is the code of the worst table, in the order 4, 2, 1, 5, 6, 3, 0. A table that cannot be read does not
+    The exit code is the code of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not
     stop the others. If a store has not answered for three tables, and for no other, its remaining tables are not run.
     PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and
     junit can also have one file for all tables. --findings-out, --state, --since and --catalog-commits also need

@@ -16,7 +16,7 @@ EXIT_CODES_OF_VERDICTS: dict[Verdict, ExitCode] = {
     "conforms": ExitCode.OK,
     "violations": ExitCode.FAILED,
     "incomplete": ExitCode.INCOMPLETE,
-    "refused": ExitCode.REFUSED,
+    "refused": ExitCode.INCOMPLETE,
 }
 
 REPORT_VERSION = 2

@@ -224,10 +224,10 @@ def test_exit_zero_hides_findings_but_not_what_is_incomplete() -> None:
     assert compute_exit_code(stopped, exit_zero=True) == 3
 
 
-def test_refused_table_exits_with_6_whatever_was_found() -> None:
+def test_refused_table_exits_with_3_whatever_was_found() -> None:
     refused = report(make_finding(), verdict="refused")
-    assert {compute_exit_code(refused, each) for each in SEVERITIES} == {6}
-    assert compute_exit_code(report(verdict="refused", not_checked=[]), exit_zero=True) == 6
+    assert {compute_exit_code(refused, each) for each in SEVERITIES} == {3}
+    assert compute_exit_code(report(verdict="refused", not_checked=[]), exit_zero=True) == 3
 
 
 def test_flags_on_the_command_line_win(table: Path) -> None:

@@ -28,7 +28,7 @@ def test_help_lists_every_exit_code() -> None:
 
 
 def test_exit_code_of_several_tables_is_the_worst() -> None:
-    codes = [0, 3, 6, 5, 1, 2, 4, 143, 130]
+    codes = [0, 3, 5, 1, 2, 4, 143, 130]
     worst = [ExitCode.find_worst(codes[: number + 1]).value for number in range(len(codes))]
     assert worst == codes
     assert [ExitCode.find_worst(reversed(codes[: number + 1])) for number in range(len(codes))] == codes

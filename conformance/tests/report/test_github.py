@@ -53,7 +53,7 @@ def test_accepted_and_uncompared_items_are_notices() -> None:
 
 def test_refused_table_is_an_error() -> None:
     shown = replace(report(verdict="refused"), refusal=Refusal(requirement="a.b", why="feature y"))
-    assert render_github(shown, 6).startswith("::error title=refused%3A /lake/sales::revision current does not support")
+    assert render_github(shown, 3).startswith("::error title=refused%3A /lake/sales::revision current does not support")
 
 
 def test_text_of_a_table_forges_no_command(tmp_path: Path) -> None:

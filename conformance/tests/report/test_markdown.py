@@ -47,8 +47,8 @@ def test_complete_document() -> None:
 
 def test_refusal_and_files_that_were_not_compared_are_shown() -> None:
     shown = report(verdict="refused", derived_files_not_compared=[make_not_compared("_delta_log/8.crc")])
-    text = render_markdown(replace(shown, refusal=Refusal(requirement="a.b", why="feature `y`")), 6)
-    assert "# REFUSED  nothing found · exit 6\n" in text
+    text = render_markdown(replace(shown, refusal=Refusal(requirement="a.b", why="feature `y`")), 3)
+    assert "# REFUSED  nothing found · exit 3\n" in text
     assert "what the table requires: `` feature `y` ``" in text
     assert "- `not compared: _delta_log/8.crc: history is latest`\n" in text
 

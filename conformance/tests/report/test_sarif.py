@@ -110,7 +110,7 @@ def test_accepted_rules_and_files_that_were_not_compared_are_notes() -> None:
 
 
 def test_refused_table_is_an_error() -> None:
-    run = render(replace(report(verdict="refused"), refusal=Refusal(requirement="protocol.x", why="feature y")), 6)
+    run = render(replace(report(verdict="refused"), refusal=Refusal(requirement="protocol.x", why="feature y")), 3)
     assert run["invocations"][0]["executionSuccessful"] is False
     assert list_notifications(run)[0][0] == "error"
 

@@ -259,7 +259,7 @@ def test_report_has_the_clock_and_the_reason_of_a_refusal() -> None:
     text = render(shown)
     assert "revision r2 · clock 2024-01-01T00:00:00Z\n" in text
     assert "revision r2 does not support what the table requires: reader features v2Checkpoint" in text
-    assert text.splitlines()[-1] == "REFUSED  nothing found · exit 6"
+    assert text.splitlines()[-1] == "REFUSED  nothing found · exit 3"
 
 
 def test_accepted_findings_are_counted_with_their_reasons() -> None:
