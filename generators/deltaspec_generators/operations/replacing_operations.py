@@ -38,13 +38,6 @@ def overwrite(builder: DataTableBuilder) -> None:
 
 
 @operation(has_rows, extra="rows", data_only=NEEDS_ROWS)
-def truncate(builder: DataTableBuilder) -> None:
-    """Remove all files of the table."""
-    for stored in list(builder.live.values()):
-        builder.remove_file(stored)
-
-
-@operation(has_rows, extra="rows", data_only=NEEDS_ROWS)
 def merge(builder: DataTableBuilder) -> None:
     """Update, delete and insert rows in one commit."""
     changes = []
