@@ -208,18 +208,3 @@ def repeated_key_in_schema() -> pl.Expr:
         repeated_key: "/fields/0/nullable"
     """
     return pl.col("repeated_key").is_not_null()
-
-
-@rule("MET013", requires="metadata.optional-fields", view=metadata, divergence="S75")
-def description_changes_back() -> pl.Expr:
-    """The description of the table returns to one that was replaced before.
-
-    Two writers may overwrite each other's description, and each change conflicts with concurrent writes.
-    Fix: Set the description in one writer only, for example with `COMMENT ON TABLE t IS '...'`.
-
-    Conforms::
-        restored_description: null
-    Violates::
-        restored_description: "sales by day"
-    """
-    return pl.col("restored_description").is_not_null()

@@ -13,8 +13,6 @@ EXPLICIT: dict[str, str] = {
     "repeated_key_in_statistics": "FIL054",
     "repeated_key_in_checksum": "CRC017",
     "clustered_table_without_domain": "CLU004",
-    "description_changed_back_and_forth": "MET013",
-    "option_of_metadata_of_another_type": "LIN013",
     "clustered_by_a_column_that_never_was": "DOM005",
     "clustered_by_displayed_name": "DOM005",
     "clustering_column_dropped": "DOM005",

@@ -78,12 +78,3 @@ def nested_id_lost(draw: st.DrawFn) -> TableFiles:
         fields[1]["metadata"][key].popitem()
     append_commit(files, metadata_action(fields, configuration=configuration))
     return files
-
-
-@planted_fault("metadata.optional-fields")
-def description_changed_back_and_forth(draw: st.DrawFn) -> TableFiles:
-    first, second = draw_one(draw, ("a", "b"), ("", "é"), ("a", None))
-    files = log_only.build_table()
-    for description in (first, second, first):
-        append_commit(files, metadata_action(log_only.FIELDS, description=description))
-    return files

@@ -29,7 +29,6 @@ from planted_tables.bases.actions import (
     build_updated_table,
     legacy_row_id_mark_action,
 )
-from planted_tables.bases.feature_uses import append_commit
 from planted_tables.permissions.registry import permission
 
 _PARTITIONED: dict[str, Any] = {
@@ -78,14 +77,6 @@ def files_of_a_partition_anywhere() -> TableFiles:
 def metadata_named_and_described() -> TableFiles:
     files = log_only.build_table()
     get_action(files, 0, "metaData").update(name="orders", description="of a shop", createdTime=1_700_000_000_000)
-    return files
-
-
-@permission("metadata.optional-fields")
-def description_changed_and_removed() -> TableFiles:
-    files = log_only.build_table()
-    for description in ("a", "b", "b", None, "c"):
-        append_commit(files, metadata_action(log_only.FIELDS, description=description))
     return files
 
 

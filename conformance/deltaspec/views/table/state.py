@@ -124,8 +124,6 @@ class TableState(ReplayedState):
         """History of columns with defaults and identity columns."""
         self.widening = WideningHistory()
         """History of type changes."""
-        self._descriptions: set[str] = set()
-        """Descriptions of the table so far."""
         self.clustered = ClusteringHistory()
         """History of columns and clustering columns."""
         self.undefined_types: list[Row] = []
@@ -420,7 +418,6 @@ class TableState(ReplayedState):
             if row["schema_fault"] == "unknown type" and may_define_types(self.supported):
                 row["schema_fault"] = "type of an unknown feature"
             row["column_mapping_mode_before"] = change.mapping
-            row["restored_description"] = self._record_description(change.metadata, metadata)
             self.views["metadata"].add(location, row | facts)
         needed = [self.supports(feature) for feature in ("invariants", "identityColumns")]
         has_other_columns = self._has_changed("schema_fields", self.schema, self.mapping, *needed)
@@ -428,14 +425,6 @@ class TableState(ReplayedState):
             view, of_fields = self.views["schema_fields"], self._mapping_of_fields
             self._field_rows.apply(view, location, self.schema, of_fields, self.supported, introduced)
         self._add_configuration_rows(location, change, introduced, has_other_columns=has_other_columns)
-
-    def _record_description(self, before: MetaData | None, after: MetaData) -> str | None:
-        """Return the description if it was replaced before, and remember it."""
-        description, is_older = after.description, after.description in self._descriptions
-        if description is None:
-            return None
-        self._descriptions.add(description)
-        return description if is_older and before is not None and before.description != description else None
 
     def _evaluate_types(self, change: _Change) -> None:
         """Evaluate which types are undefined; each is reported once."""

@@ -139,12 +139,6 @@ metadata = View(
             pl.String, "column_mapping_mode of the preceding version; null if it was off or is not known"
         ),
         "void_partition_columns": Column(pl.List(pl.String), "partition columns of type void"),
-        "restored_description": Column(
-            pl.String,
-            "description, if it differs from the preceding version and an earlier version of the validated history had "
-            "it; null otherwise",
-            shown=True,
-        ),
     },
 )
 
