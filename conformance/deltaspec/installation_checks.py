@@ -43,7 +43,7 @@ def check_installation(table: str | None = None) -> Iterator[Check]:
 
 
 def check_candidates() -> Iterator[Check]:
-    """Check which engines can be tested here: their adapters ship with the kit, the engines do not."""
+    """Check which engines can be tested here. The kit ships their adapters, but not the engines."""
     from deltaspec.candidates.registry import list_adapters
 
     for adapter, reason in list_adapters():

@@ -1,8 +1,8 @@
-"""A candidate's process: pipes, deadlines, memory limit, and an end that leaves no process behind.
+"""A candidate's process: pipes, deadlines, memory limit, and a termination that leaves no process behind.
 
 The process runs in its own process group and a temporary working directory. One loop writes the request and reads
-stdout and stderr, so no pipe can fill up and block both sides. What the host stores is bounded: one line of stdout and
-the last 64 KiB of stderr.
+stdout and stderr, so no pipe can fill up and block both sides. The host stores at most one line of stdout and the
+last 64 KiB of stderr.
 """
 
 import os
@@ -60,7 +60,7 @@ class Exit(msgspec.Struct, frozen=True):
     """None if a signal ended it, or if it could not be ended."""
     signal: str | None
     stderr: str
-    """Last 64 KiB since the last request; until the second request, since the start."""
+    """Last 64 KiB since the last request; since the start if there were fewer than two requests."""
     is_forced: bool = False
     """Whether the host sent a signal before the process exited."""
 
@@ -71,7 +71,7 @@ class Exit(msgspec.Struct, frozen=True):
 
 
 class ProcessFault(Exception):
-    """The process broke the protocol, took too long, used too much memory, or ended; the host must end it."""
+    """The process broke the protocol, took too long, used too much memory, or ended. The host must end the process."""
 
     def __init__(self, reason: Reason, message: str, line: str = "", ending: Ending = "terminate") -> None:
         super().__init__(message)
@@ -133,15 +133,15 @@ class CandidateProcess:
 
     @property
     def stderr(self) -> str:
-        """Last 64 KiB of stderr since the last request; until the second request, since the start."""
+        """Last 64 KiB of stderr since the last request; since the start if there were fewer than two requests."""
         self._drain_stderr()
         return self._stderr.decode("utf-8", "backslashreplace")
 
     def begin(self, request: bytes) -> None:
         """Start to send a request line, and forget the stderr of earlier requests.
 
-        Output from before the first request stays, and so does all output if the process has ended: it may show the
-        reason.
+        The stderr from before the first request is kept. If the process has ended, all of it is kept, because it may
+        show the reason.
 
         Raises:
             ProcessFault: the process ended, or wrote a line after its last answer.
@@ -197,7 +197,7 @@ class CandidateProcess:
 
         Args:
             ending: `wait` lets the process exit by itself first; `terminate` sends SIGTERM first; `kill` sends SIGKILL.
-            seconds: how long to wait for an exit by itself; by default the time between SIGTERM and SIGKILL.
+            seconds: how long `wait` lets the process exit by itself; None for `grace_seconds`.
         """
         if self._exit is not None:
             return self._exit
@@ -249,7 +249,7 @@ class CandidateProcess:
         if self._stderr_pipe in ready:
             self._read_stderr()
         has_exited = self.stdout not in ready and self.has_exited()
-        if not self._read_stdout() and has_exited:  # and a process that it started holds the pipe open
+        if not self._read_stdout() and has_exited:  # another process that it started still has the pipe open
             raise ProcessFault("crash", "ended", ending="wait")
 
     def _write_request(self) -> None:
@@ -257,7 +257,7 @@ class CandidateProcess:
             self._pending = self._pending[os.write(self._stdin, self._pending[:_CHUNK]) :]
         except BlockingIOError:
             return
-        except BrokenPipeError:  # the end of stdout follows
+        except BrokenPipeError:  # the end of stdout reports that the process ended
             self._pending = self._pending[:0]
         if not self._pending:
             self._selector.unregister(self._stdin)
@@ -292,7 +292,7 @@ class CandidateProcess:
             number += more
 
     def has_exited(self) -> bool:
-        """Return whether the process ended. It is not reaped, so that its group keeps its number."""
+        """Return whether the process ended. Do not reap it, so that the number of its process group is not reused."""
         if not hasattr(os, "waitid"):  # before Python 3.13 on macOS
             return self._popen.poll() is not None
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

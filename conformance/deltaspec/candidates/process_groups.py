@@ -1,8 +1,8 @@
-"""Memory of a process group, and the end of all processes that a candidate started.
+"""Measure the memory of a process group, and kill all processes that a candidate started.
 
-The memory limit is enforced by watching. RLIMIT_AS, the alternative, limits address space. A JVM, jemalloc and
-memory-mapped files reserve many times the address space that they use, and the limit applies to each process of a group
-alone. Watching can miss a peak that is shorter than its interval.
+The memory limit is enforced by repeated measurements, which can miss a peak between two of them. RLIMIT_AS is no
+alternative: it limits the address space, and a JVM, jemalloc and memory-mapped files reserve many times what they use.
+It also applies to each process separately, not to the group.
 """
 
 import os
@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 MARKER = "DELTASPEC_CANDIDATE"
-"""Environment variable that marks all processes that a candidate starts, also those that leave its process group."""
+"""Environment variable that marks all processes of a candidate, including those that leave its process group."""
 _MIN_INTERVAL_SECONDS = 0.1
 _COST_SHARE = 0.05
-"""Maximum part of the time that watching takes."""
+"""Maximum fraction of the time that is spent on measurements."""
 _KILL_ROUNDS = 20
 
 
@@ -30,7 +30,7 @@ class MemoryWatch:
         self._next = time.monotonic() + _MIN_INTERVAL_SECONDS
 
     def find_excess(self, now: float) -> int | None:
-        """Return the bytes in use if they exceed the limit. Returns None if the next measurement is not due."""
+        """Measure if a measurement is due. Return the bytes in use if they exceed the limit, and otherwise None."""
         if now < self._next:
             return None
         used = measure_group_memory(self._group)
@@ -45,7 +45,7 @@ def list_group(group: int) -> list[int]:
 
 
 def measure_group_memory(group: int) -> int:
-    """Return the bytes of memory in use by a process group: without files that are mapped into memory, on Linux."""
+    """Return the bytes of memory that a process group uses; on Linux without memory-mapped files."""
     if sys.platform != "linux":
         return measure_with_ps(group)
     return sum(_read_memory(pid) for pid in list_group(group))
@@ -58,10 +58,10 @@ def kill_group(group: int, number: signal.Signals) -> None:
 
 
 def kill_marked_processes(marker: str) -> None:
-    """Kill processes that have the marker in their environment. Only Linux shows the environment of processes."""
+    """Kill the processes that have the marker in their environment; Linux only, because others do not show it."""
     if sys.platform != "linux":
         return
-    for _ in range(_KILL_ROUNDS):  # one of them may start another meanwhile
+    for _ in range(_KILL_ROUNDS):  # a process may start another before it is killed
         found = find_marked_processes(marker)
         for pid in found:
             with suppress(ProcessLookupError, PermissionError):
@@ -78,7 +78,7 @@ def find_marked_processes(marker: str) -> list[int]:
 
 
 def find_pipe_descriptors(group: int, inode: int) -> set[int]:
-    """Return the descriptors with which the processes of a group hold a pipe; Linux only."""
+    """Return the file descriptors through which processes of a group have a pipe open; Linux only."""
     found = set()
     for pid in list_group(group):
         with suppress(OSError):
@@ -99,7 +99,7 @@ def _list_processes() -> Iterator[int]:
 
 
 def _read_group(pid: int) -> int | None:
-    """Return the process group of a process. The name, in parentheses, may contain any characters."""
+    """Return the process group of a process, from the fields after its name: `(name)` may contain any characters."""
     fields = _read_bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return int(fields[2]) if len(fields) > 2 else None
 

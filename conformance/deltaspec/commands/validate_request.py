@@ -39,12 +39,12 @@ class ReportRequest(msgspec.Struct, frozen=True, kw_only=True):
     request: ValidateRequest
     targets: Sequence[ReportTarget]
     samples: int
-    """Findings of each rule that text shows."""
+    """Number of findings of each rule that a text report shows."""
     color: str = "auto"
     quiet: bool = False
     verbose: bool = False
     configuration_file: str = ""
-    """Empty if no configuration file has defaults."""
+    """Configuration file with the defaults; empty if there is none."""
 
 
 def build_request(resolved: TableOptions) -> ReportRequest:
@@ -70,7 +70,7 @@ def build_request(resolved: TableOptions) -> ReportRequest:
         from deltaspec.validation.stopping import parse_budget
 
     parse_budget(values["budget"])
-    # with a state, the format does not change the samples: another format may be asked for when the run resumes
+    # with --state, samples do not depend on the format, because the resumed run may have another format
     only_text = all(each.format == "text" for each in targets)
     has_few = only_text and values["state"] is None and not values["verbose"]
     samples = values["samples"] or (TEXT_SAMPLES if has_few else _MACHINE_SAMPLES)
@@ -101,7 +101,7 @@ def build_request(resolved: TableOptions) -> ReportRequest:
 def run_command(
     request: ValidateRequest, progress: Progress | None = None, *, recorded: RecordedFindings | None = None
 ) -> Outcome:
-    """Run a request in the process of a command, which an interrupt ends with a report.
+    """Run a request in the process of a command. An interrupt ends the run with a partial report.
 
     Args:
         request: the table, and what to check. The backend may be `auto`; the choice is explained on stderr.
@@ -144,8 +144,8 @@ def write_outcome(request: ReportRequest, outcome: Outcome, stdout: Any) -> None
     """Write the reports of a request. Print to stderr what they do not contain.
 
     Args:
-        request: names the reports.
-        outcome: of the request.
+        request: has the formats and files of the reports.
+        outcome: result of the request.
         stdout: text stream for the report that goes to stdout.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Reports of validation runs as values, and the writers that render them."""
+"""Types of validation reports, and the modules that render them."""
 
 from deltaspec.report.report_types import Checked, DerivedFileNotCompared, Finding, NotChecked, Report, Verdict
 from deltaspec.scales import Severity

@@ -8,7 +8,7 @@ from deltaspec.scales import SEVERITIES, Severity
 
 
 def explain_exit_code(report: Report, exit_code: ExitCode, fail_on: Severity) -> str | None:
-    """Return why a command ends with an exit code that the verdict alone does not explain; None if it does.
+    """Return why the exit code of a command differs from the exit code of the verdict; None if they are equal.
 
     Args:
         report: the report.
@@ -21,7 +21,7 @@ def explain_exit_code(report: Report, exit_code: ExitCode, fail_on: Severity) ->
         return "--exit-zero"
     if exit_code == ExitCode.FAILED:
         return "; ".join([f"--fail-on {fail_on}", *_list_expired(report, fail_on)])
-    if report.verdict == "violations" and exit_code == ExitCode.INCOMPLETE:  # otherwise the findings would give 1
+    if report.verdict == "violations" and exit_code == ExitCode.INCOMPLETE:  # without --exit-zero, it would be 1
         return f"--exit-zero; {report.stopped or 'not everything was checked'}"
     return report.stopped or "not everything was checked"
 

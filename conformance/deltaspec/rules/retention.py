@@ -26,7 +26,7 @@ def removed_file_deleted_too_early() -> pl.Expr:
 
 @rule("VAC002", requires="table.vacuum-after-retention", view=removed_files, divergence="S25")
 def removed_vector_deleted_too_early() -> pl.Expr:
-    """A deletion-vector file was deleted before the retention period of its removal ended.
+    """A deletion-vector file was deleted before the retention period after its removal ended.
 
     Time travel within the retention period fails, or returns deleted rows.
     Fix: Restore the file from backup if older versions are needed. Run `VACUUM` with an engine that supports deletion

@@ -1,6 +1,7 @@
 """Rules over live files that a change of protocol or metadata leaves in an illegal state.
 
-Rules over `file_actions` validate a file against the version that adds it, these rules against later versions.
+Rules over `file_actions` validate a file against the version that adds it. These rules validate it against later
+versions.
 """
 
 import polars as pl
@@ -14,7 +15,7 @@ from deltaspec.views.files.outdated_files import outdated_files
 def vectors_left_without_feature() -> pl.Expr:
     """The protocol no longer supports deletionVectors, but live files have deletion vectors.
 
-    Readers need not know deletion vectors and return deleted rows.
+    Readers that do not support deletion vectors may read the table, and return deleted rows.
     Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To drop the feature
     again, run `REORG TABLE t APPLY (PURGE)` first, or `ALTER TABLE t DROP FEATURE deletionVectors`, which includes it.
 

@@ -144,8 +144,8 @@ def change_file_with_data_change() -> pl.Expr:
 def vector_without_feature() -> pl.Expr:
     """A file has a deletion vector although the protocol does not support deletionVectors.
 
-    Readers need not know deletion vectors and return deleted rows. (Remove actions are not checked, because the feature
-    may have been dropped.)
+    Readers that do not support deletion vectors may read the table, and return deleted rows. (Remove actions are
+    not checked, because the feature may have been dropped.)
     Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To remove the vectors
     afterwards, run `REORG TABLE t APPLY (PURGE)`.
 

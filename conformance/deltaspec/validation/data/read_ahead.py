@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deltaspec.views.data.data_files import DataFile
 
 LOCAL_READERS = 4
-"""Maximum number of threads that read local files, if there are as many cores."""
+"""Number of threads that read local files; fewer if there are fewer cores."""
 REMOTE_READERS = 8
 """Number of threads that read remote files."""
 

@@ -15,15 +15,15 @@ _RULES = {PARTITION_VALUE: "FIL063", NULL_COUNT: "STA019"}
 
 
 def find_reported_sources(findings: Findings) -> frozenset[str]:
-    """Return the values of `source` that a rule of the run reports."""
+    """Return the values of the column `source` of `null_columns` whose rule is part of the run."""
     return frozenset(source for source, code in _RULES.items() if findings.has_rule(code))
 
 
 def check_null_columns(facts: LogFacts, findings: Findings, intervals: pl.DataFrame) -> None:
-    """Evaluate the rules over the files of every version, if replay is not blocked.
+    """Evaluate the rules over `null_columns` for the files of every version, unless replay is blocked.
 
     Args:
-        facts: of the log.
+        facts: facts of the log.
         findings: receives what is found.
         intervals: adds and removes of a bucket, from `build_intervals`.
     """

@@ -20,11 +20,11 @@ from deltaspec.views.table.clustering_columns import (
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 
 read_clustering_columns = lru_cache(maxsize=1)(clustering.read_clustering_columns)
-"""Function of the protocol that keeps its last result, because several views need the columns of one domain."""
+"""The function of `protocol`, which caches its last result because several views read the same domain."""
 
 
 class ClusteringHistory:
-    """First versions of the table's fields and of its clustering columns, as far as versions are known.
+    """The version since which the table has each field and each clustering column, as far as versions are known.
 
     A field is identified by its physical path, which does not change when column mapping is enabled. A field that is
     dropped and added again is a new one.
@@ -33,13 +33,16 @@ class ClusteringHistory:
     def __init__(self) -> None:
         self._fields: dict[Path, int] = {}
         self._schema: Struct | None = None
-        """The schema whose fields are known; None if it is unknown."""
+        """Schema of the last applied version; None if it is unknown."""
         self._mapping: str | None = None
         self._paths = ColumnCache(_list_paths)
         self._clustered: list[tuple[int, tuple[Path, ...]]] = []
 
     def apply(self, version: int, schema: Struct | None, mapping: str | None, columns: tuple[Path, ...]) -> None:
-        """Apply the next version that may change fields or clustering; `columns` are physical clustering paths."""
+        """Apply the next version that may change fields or clustering.
+
+        `columns` has the physical paths of the clustering columns.
+        """
         appended = None if schema is None or mapping != self._mapping else find_appended_columns(self._schema, schema)
         self._schema, self._mapping = schema, mapping
         if appended is not None:
@@ -73,7 +76,7 @@ def _list_paths(schema: Struct, mapping: str | None) -> list[Path]:
 
 
 def select_rows_without_statistics(stats: pl.Series, columns: tuple[Path, ...]) -> pl.Series:
-    """Return the clustering columns without statistics for each file.
+    """Return for each file the clustering columns that have no statistics.
 
     Args:
         stats: statistics as JSON strings; null if a file has none.

@@ -44,13 +44,13 @@ class RowConstraint(msgspec.Struct, frozen=True):
 
     @property
     def applies_to_writes_only(self) -> bool:
-        """Whether the protocol binds only the writer of a row; a CHECK constraint also binds the stored rows."""
+        """Whether only writes must satisfy the constraint; stored rows must also satisfy CHECK constraints."""
         return self.kind != "CHECK"
 
     @property
     def condition(self) -> Expression | str:
         """Condition that is true for every valid row, or the reason why the expression is not evaluated."""
-        from deltaspec.sql.parser import (  # few tables have expressions
+        from deltaspec.sql.parser import (  # imported late, because few tables have expressions
             InvalidExpression,
             SupportedExpression,
             UnsupportedExpression,
@@ -109,7 +109,7 @@ class RowConstraintHistory(msgspec.Struct):
 
     revision: Revision = Revision.CURRENT
     always: frozenset[RowConstraint] = frozenset()
-    """Constraints in effect since the first version: no row is older."""
+    """Constraints in effect since the first version, which therefore apply to every row."""
     _has_started: bool = False
 
     def apply(
@@ -144,7 +144,7 @@ class RowConstraintHistory(msgspec.Struct):
         return [_constraint_row({"version": version, "file": file, "line": lines[0]}, each, schema) for each in new]
 
     def forget(self) -> None:
-        """Record that a version could not be read: rows may be older than any expression."""
+        """Record that a version could not be read, so that any row may be older than any constraint."""
         self.always, self._has_started = frozenset(), True
 
 

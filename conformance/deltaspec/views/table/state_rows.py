@@ -20,7 +20,7 @@ class StateRows:
             location: location columns of the row.
             content: its other columns.
             key: identifies the row in every version.
-            is_new: whether the row has nothing in common with the row of its key in the preceding version.
+            is_new: whether the row is unrelated to the row of its key in the preceding version.
         """
         before = None if is_new else self._latest.get(key)
         self._latest[key] = content
