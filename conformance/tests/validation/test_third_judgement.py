@@ -23,6 +23,7 @@ from deltaspec_generators.small_tables import (
     build_rows,
     build_table_with_change_data,
     build_table_with_data,
+    encode_data_file,
 )
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -47,6 +48,12 @@ from planted_tables.bases.column_mapping import (
     build_mapped_table_with_data,
 )
 from planted_tables.bases.row_ids import build_tracked_table
+from planted_tables.bases.type_widening import (
+    ENABLED,
+    INTEGER_TO_LONG,
+    build_column,
+    build_table_with_column_versions,
+)
 from planted_tables.bases.typed_copies import build_facts, build_table_of_copies
 
 SIDECAR = "00000000-0000-4000-8000-000000000001.parquet"
@@ -278,6 +285,39 @@ def test_narrower_typed_columns(case: Case, tmp_path: Path) -> None:
     assert case.rules <= set(report.totals)
 
 
+INTEGER_STATISTICS = '{"numRecords":10,"minValues":{"c":1},"maxValues":{"c":2}}'
+
+
+def build_widened_checkpoint(version: int, kind: pa.DataType) -> TableFiles:
+    """Build a checkpoint before or after version 3, which widens `c` from integer to long; it stores `kind`."""
+    settings = {**ENABLED, "delta.checkpoint.writeStatsAsStruct": "true"}
+    columns = (build_column("integer"), build_column("long", INTEGER_TO_LONG))
+    files = build_table_with_column_versions(*columns, settings=settings)
+    files.commits[4] = [commit_info_action(4)]
+    live = [get_action(files, 1, "add", 1), get_action(files, 2, "add")]
+    typed = {"numRecords": 10, "minValues": {"c": 1}, "maxValues": {"c": 2}}
+    for body in live:
+        body["stats"] = INTEGER_STATISTICS
+    metadata = {"metaData": get_action(files, 3 if version >= 3 else 0, "metaData")}
+    tombstone = {"remove": get_action(files, 2, "remove")}
+    table: list[Any] = [{"protocol": get_action(files, 0, "protocol")}, metadata, tombstone]
+    rows = [*table, *({"add": {**body, "stats_parsed": typed}} for body in live)]
+    bounds = pa.struct([("c", kind)])
+    members = [("numRecords", pa.int64()), ("minValues", bounds), ("maxValues", bounds)]
+    files.checkpoints.append(CheckpointFiles(version, rows=rows, parsed={"stats_parsed": pa.struct(members)}))
+    return files
+
+
+@parametrize(
+    Case("narrow after the change", lambda: build_widened_checkpoint(4, pa.int32()), "violations", {"CKP062"}),
+    Case("wide before the change", lambda: build_widened_checkpoint(2, pa.int64()), "violations", {"CKP062"}),
+    Case("narrow before the change", lambda: build_widened_checkpoint(2, pa.int32()), "conforms", set()),
+    Case("wide after the change", lambda: build_widened_checkpoint(4, pa.int64()), "conforms", set()),
+)
+def test_checkpoint_stores_the_types_of_its_version(case: Case, tmp_path: Path) -> None:
+    check(case, tmp_path)
+
+
 # A4: files without field ids
 
 
@@ -331,6 +371,42 @@ def test_files_without_field_ids(case: Case, tmp_path: Path) -> None:
 def test_one_column_without_a_field_id(mode: str, tmp_path: Path) -> None:
     write_table(build_file_without_ids(mode, ids={**COLUMN_IDS, "price": None}), tmp_path)
     assert deltaspec.validate(str(tmp_path), level="footers", history="all").totals == {"PQT030": 1}
+
+
+def build_change_file_without_ids(mode: str) -> TableFiles:
+    files = build_mapped_table_with_data(mode)
+    get_action(files, 0, "metaData")["configuration"]["delta.enableChangeDataFeed"] = "true"
+    rows = build_mapped_rows(10, PHYSICAL_NAMES, WITHOUT_IDS)
+    data = encode_data_file(rows.append_column("_change_type", pa.array(["delete"] * 10)))
+    files.data["_change_data/c.parquet"] = data
+    cdc = {"path": "_change_data/c.parquet", "partitionValues": {}, "size": len(data), "dataChange": False}
+    old = {"add": get_action(files, 1, "add", 1)}
+    files.commits[3] = [commit_info_action(3, operation="DELETE"), remove_action(old), {"cdc": cdc}]
+    return files
+
+
+def build_nested_column(mode: str, number: int | None) -> TableFiles:
+    """Build a table with a member of a struct that its file stores with a field id, or with none."""
+    names = [f"col-00000000-0000-4000-8000-00000000000{each}" for each in range(3)]
+    inner = {"type": "struct", "fields": [build_mapped_field("x", 2, "long", names[2])]}
+    settings = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "2"}
+    files = TableFiles()
+    metadata = metadata_action([build_mapped_field("s", 1, inner, names[1])], (), settings)
+    files.commits[0] = [commit_info_action(0), protocol_action(2, 5), metadata]
+    ids = {} if number is None else {"PARQUET:field_id": str(number)}
+    kind = pa.struct([pa.field(names[2], pa.int64(), metadata=ids)])
+    schema = pa.schema([pa.field(names[1], kind, metadata={"PARQUET:field_id": "1"})])
+    table = pa.table([pa.array([{names[2]: 7}], kind)], schema=schema)
+    files.commits[1] = [commit_info_action(1), add_data_file(files, "a.parquet", table, stats='{"numRecords":1}')]
+    return files
+
+
+@pytest.mark.parametrize("mode", ["id", "name"])
+def test_other_places_without_field_ids(mode: str, tmp_path: Path) -> None:
+    changes = Case("", lambda: build_change_file_without_ids(mode), "violations", {"PQT034"}, FOOTERS)
+    check(changes, tmp_path / "changes")
+    check(Case("", lambda: build_nested_column(mode, None), "violations", {"PQT030"}, FOOTERS), tmp_path / "nested")
+    check(Case("", lambda: build_nested_column(mode, 2), "conforms", set(), FOOTERS), tmp_path / "sound")
 
 
 # A6: partition columns that change under live files
@@ -1081,12 +1157,12 @@ def annotate_logs(files: TableFiles) -> TableFiles:
     return files
 
 
-def test_annotated_checkpoint_is_the_only_copy(tmp_path: Path) -> None:
-    for naming in ("classic", "multipart"):
-        files = annotate_logs(forget_first_commit(begin_with_checkpoint(log_only.build_table(), naming)))
-        write_table(files, tmp_path / naming)
-        report = deltaspec.validate(str(tmp_path / naming), level="log", history="all")
-        assert (report.verdict, set(report.totals) - {"CKP070"}) == ("conforms", {"LOG024"})
+@pytest.mark.parametrize("naming", ["classic", "multipart"])
+def test_annotated_checkpoint_is_the_only_copy(naming: Naming, tmp_path: Path) -> None:
+    files = annotate_logs(forget_first_commit(begin_with_checkpoint(log_only.build_table(), naming)))
+    write_table(files, tmp_path)
+    report = deltaspec.validate(str(tmp_path), level="log", history="all")
+    assert (report.verdict, set(report.totals) - {"CKP070"}) == ("conforms", {"LOG024"})
 
 
 # B6: tombstones that leave out fields
