@@ -129,6 +129,7 @@ class TestValidate:
             "resume": True,
             "accept": (),
             "baseline": str(baseline),
+            "catalog": None,
             "since": None,
             "recorded": None,
         }

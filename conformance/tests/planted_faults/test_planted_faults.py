@@ -33,7 +33,7 @@ EXAMPLES = 4
 
 def list_sources(name: str) -> tuple[str, ...]:
     """Return the files that define a planted fault and its rule, relative to the repository."""
-    functions = PLANTED_FAULTS[name].breaks, RULES[CAUGHT_BY[name]].expression
+    functions = [PLANTED_FAULTS[name].breaks, *(RULES[code].expression for code in [CAUGHT_BY.get(name)] if code)]
     files = [Path(inspect.getfile(each)).resolve() for each in functions]
     return tuple(str(file.relative_to(ROOT)) for file in files if file.is_relative_to(ROOT))  # unless it is installed
 
@@ -93,7 +93,9 @@ def test_every_checked_requirement_is_planted_in_every_revision() -> None:
 
 
 def test_every_planted_fault_has_a_rule() -> None:
-    assert set(CAUGHT_BY) == set(PLANTED_FAULTS)
+    undecided = sorted(PLANTED_FAULTS.keys() - CAUGHT_BY.keys())
+    assert undecided == [], "none or several rules check the requirement; name one in EXPLICIT of caught_by.py"
+    assert CAUGHT_BY.keys() == PLANTED_FAULTS.keys()
 
 
 def test_explicit_entries_are_planted_faults_and_not_derivable() -> None:
