@@ -81,7 +81,7 @@ def extract_drawn_facts(kind: str, body: dict[str, Any]) -> dict[str, Any]:
     return extract_facts(msgspec.convert(body, ACTION_TYPES[kind]))  # type: ignore[arg-type]
 
 
-def assert_same(snapshot: reconciliation.Snapshot, state: log_state.TableState) -> None:
+def assert_same(snapshot: reconciliation.Snapshot, state: log_state.WrittenState) -> None:
     assert snapshot.version == state.version
     assert snapshot.protocol == msgspec.convert(state.protocol, ACTION_TYPES["protocol"])
     assert snapshot.metadata == msgspec.convert(state.metadata, ACTION_TYPES["metaData"])
@@ -167,7 +167,7 @@ def _get_raw_actions(drawn: GeneratedLog, version: int) -> list[dict[str, Any]]:
 def test_commits_follow_the_rules_of_a_version(drawn: GeneratedLog) -> None:
     for version in drawn.files.commits:
         rows = _get_raw_actions(drawn, version)
-        state, before = drawn.states[version], drawn.states[version - 1] if version else log_state.TableState()
+        state, before = drawn.states[version], drawn.states[version - 1] if version else log_state.WrittenState()
         assert rows, f"version {version}"
         assert [row for row in rows if len(row) != 1] == [], f"version {version}"
         singles = Counter(next(iter(row)) for row in rows)
@@ -216,7 +216,7 @@ def test_row_ids_are_disjoint_and_below_the_mark(drawn: GeneratedLog) -> None:
         assert [body for body in numbered if body["defaultRowCommitVersion"] > state.version] == []
 
 
-def read_identity_columns(state: log_state.TableState) -> dict[str, tuple[int, int, int | None]]:
+def read_identity_columns(state: log_state.WrittenState) -> dict[str, tuple[int, int, int | None]]:
     """Return start, step and mark of each identity column by name."""
     fields = {each["name"]: each["metadata"] for each in json.loads(state.metadata["schemaString"])["fields"]}
     prefix = "delta.identity."

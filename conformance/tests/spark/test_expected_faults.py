@@ -50,12 +50,12 @@ def refuse(*_):
     raise InvalidUsage("disabled by the test")
 
 
-probe, opener, driver_store = table_access._probe_executors, table_access.open_store, table_access.driver_store
-table_access._probe_executors = lambda *_: "disabled by the test"
+probe, opener, driver_store = table_access.probe_executors, table_access.open_store, table_access.driver_store
+table_access.probe_executors = lambda *_: "disabled by the test"
 attempt(table)
 table_access.open_store = table_access.driver_store = refuse
 attempt(table)
-table_access._probe_executors, table_access.open_store, table_access.driver_store = probe, opener, driver_store
+table_access.probe_executors, table_access.open_store, table_access.driver_store = probe, opener, driver_store
 jobs.describe_build = lambda: "0.0.9 (build 00000000)"
 attempt(table)
 """
