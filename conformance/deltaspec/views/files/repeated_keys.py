@@ -1,5 +1,7 @@
 """Repeated keys in statistics and version checksums. Texts with the same keys in the same order are parsed once."""
 
+import re
+
 import polars as pl
 
 from deltaspec.protocol.json_values import escape_lone_surrogates, find_repeated_key
@@ -11,6 +13,11 @@ _VALUE = r':\s*(?:"[^"\\]*"|[-+.0-9a-zA-Z]+)'
 _IS_UNUSUAL = r'\\|"[^"]*:[^"]*"\s*:'
 """An escape, or a key with a colon, where `_VALUE` might remove a part of a key."""
 
+_MOST_SAMPLES = 4
+_FEWEST_SIMILAR = 1_000
+_LONG_SAMPLE = 2_000
+"""Length of a text whose expression would be too large."""
+
 
 def find_repeated_keys(texts: pl.Series) -> dict[int, str]:
     """Return the JSON pointer of the first repeated key of each string that has one, by row.
@@ -18,7 +25,7 @@ def find_repeated_keys(texts: pl.Series) -> dict[int, str]:
     Args:
         texts: JSON strings; null without one. Strings that are not JSON have no repeated keys.
     """
-    rows = texts.to_frame("text").with_row_index("row").drop_nulls()
+    rows = _leave_out_similar(texts.to_frame("text").with_row_index("row").drop_nulls())
     text = pl.col("text")
     is_unusual = text.str.contains(_IS_UNUSUAL)
     rows = rows.with_columns(shape=pl.when(is_unusual).then(text).otherwise(text.str.replace_all(_VALUE, "")))
@@ -30,6 +37,22 @@ def find_repeated_keys(texts: pl.Series) -> dict[int, str]:
         return {}
     repeating = rows.filter(pl.col("shape").is_in(list(found)))
     return {row: escape_lone_surrogates(found[shape]) for row, shape in repeating.select("row", "shape").iter_rows()}
+
+
+def _leave_out_similar(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the texts that have the keys of a first text without repeated keys: they differ only in values.
+
+    One expression for the complete text takes a quarter of the time of removing its values.
+    """
+    for _ in range(_MOST_SAMPLES):
+        if len(rows) < _FEWEST_SIMILAR:
+            break
+        sample = rows["text"][0]
+        if len(sample) > _LONG_SAMPLE or re.search(_IS_UNUSUAL, sample) or find_repeated_key(sample) is not None:
+            break
+        parts = map(re.escape, re.split(_VALUE, sample))
+        rows = rows.filter(~pl.col("text").str.contains(f"^{_VALUE.join(parts)}$"))
+    return rows
 
 
 def find_repeated_checksum_key(data: bytes, checksum: object) -> str | None:
