@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from heapq import nsmallest
 
 from deltaspec.protocol.features.table_features import supports_feature_or_preview
+from deltaspec.protocol.files.paths import path_key
 from deltaspec.report.report_types import NotChecked
 from deltaspec.rules.registry import RULES
 
@@ -76,7 +77,7 @@ class Ledger:
             found += [NotChecked(rule=code, reason=reason, file=file) for reason, file in locations[:MAX_LOCATIONS]]
             omitted = Counter({is_missing: self._omitted[code, is_missing] for is_missing in (False, True)})
             for location in locations[MAX_LOCATIONS:]:
-                omitted[_is_missing(location[0])] += every[location]
+                omitted[_is_missing(*location)] += every[location]
             found += [
                 NotChecked(rule=code, reason=(MORE_MISSING if is_missing else "and {:,} more locations").format(number))
                 for is_missing, number in sorted(omitted.items())
@@ -97,9 +98,9 @@ class Ledger:
             last = self._last.get(code) or max(locations, key=_sort_key)
             self._last[code] = last
             if _sort_key(location) > _sort_key(last):
-                self._omitted[code, _is_missing(reason)] += times
+                self._omitted[code, _is_missing(reason, file)] += times
                 return
-            self._omitted[code, _is_missing(last[0])] += locations.pop(last)
+            self._omitted[code, _is_missing(*last)] += locations.pop(last)
             del self._last[code]
         locations[location] = times
 
@@ -113,7 +114,7 @@ class Ledger:
                 sort before them.
         """
         first = nsmallest(MAX_LOCATIONS, reasons)
-        omitted = Counter(_is_missing(reasons[file]) for file in reasons.keys() - set(first))
+        omitted = Counter(_is_missing(reasons[file], file) for file in reasons.keys() - set(first))
         omitted[True] += more
         for code in codes:
             for file in first:
@@ -163,8 +164,9 @@ def is_count_of_missing(reason: str) -> bool:
     return reason.endswith(MORE_MISSING.rpartition("{:,}")[2])
 
 
-def _is_missing(reason: str) -> bool:
-    return reason.endswith(MISSING.format(""))
+def _is_missing(reason: str, file: str | None) -> bool:
+    """Return whether the file itself does not exist, and not its deletion vector, say."""
+    return file is not None and reason == MISSING.format(path_key(file))
 
 
 def _sort_key(location: _Location) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltaspec.requirements import REVISIONS
+from deltaspec.validation.ledger import is_count_of_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -151,7 +152,8 @@ def _compare_unchecked(report: Report, unchecked: list[Unchecked], *, whole_hist
     for each in report.checked.not_checked:
         matches = {entry for entry in unchecked if each.rule.startswith(entry.rules) and entry.reason in each.reason}
         matched |= matches
-        if not matches and not each.reason.endswith(" more locations"):  # a summary of further locations
+        is_summary = each.reason.endswith(" more locations") or is_count_of_missing(each.reason)
+        if not matches and not is_summary:
             lines.append(f"not checked: {each.rule} {each.reason} {each.file}")
     if whole_history:
         lines += [

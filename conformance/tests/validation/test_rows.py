@@ -226,4 +226,4 @@ def test_missing_files_are_read_only_for_the_reasons_that_the_ledger_lists(
     assert {(reason, file) for reason, file in collect_unchecked(report, "ROW001") if file} == {
         (f"missing-{number:03}.parquet: does not exist", f"missing-{number:03}.parquet") for number in range(20)
     }
-    assert ("and 130 more locations", None) in collect_unchecked(report, "ROW001")
+    assert ("and 130 more files that do not exist", None) in collect_unchecked(report, "ROW001")

@@ -15,6 +15,13 @@ DAMAGED = {
 }
 
 
+@pytest.mark.parametrize("number", [1, 3_000])
+def test_text_that_is_not_json_decides_nothing_for_others(number: int) -> None:
+    """The first texts have the same keys, and a value that is not JSON."""
+    texts = ['{"a":1x,"a":2}', *['{"a":1,"b":x}'] * number, '{"a":1,"a":2}', '{"a":1,"b":2}']
+    assert find_repeated_keys(pl.Series(texts)) == {number + 1: "/a"}
+
+
 @pytest.mark.parametrize("keys", KEYS)
 def test_texts_among_similar_ones(keys: str) -> None:
     texts = [f"{{{keys.format(number, number)}}}" for number in range(3_000)]
