@@ -65,6 +65,10 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("validation", "rules", "wire", "golden", "protocol", "report", "requirements"),
         *("errors", "output_files"),
     },
+    "deltaspec.repair": {
+        *("validation", "candidates", "wire", "protocol", "model", "report"),
+        *("errors", "exit_codes", "input_files", "output_files", "version"),
+    },
     "deltaspec.pages": {"report", "errors", "installation", "scales"},
     "deltaspec.matrix": {
         *("candidates", "faults", "pages", "report", "requirements", "suites"),
