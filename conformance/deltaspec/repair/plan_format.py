@@ -27,6 +27,8 @@ RepairKind = Literal[
     "raise-mark",
     "list-feature",
     "set-partition-value",
+    "set-aside-history",
+    "return-to-version",
 ]
 RowEffect = Literal["none", "lost", "returned", "duplicates-end"]
 """What happens to rows: nothing, rows are lost, deleted rows come back, or rows that were read twice are read once."""
@@ -123,9 +125,11 @@ class RepairPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     commit: LogFileDigest | None
     """The commit that the plan adds, with the version after `version`; None if no commit is needed."""
     writes: list[LogFileDigest] = []
-    """Further new files of the log, in the order in which they are written."""
+    """Further new files of the log, in the order in which they are written. They replace files of `set_aside` only."""
     set_aside: list[LogFileDigest] = []
     """Files of the log that are copied out of the table and deleted, in this order, before `writes`."""
+    set_aside_after: list[LogFileDigest] = []
+    """Files that are set aside in the same way, but after `writes`, because a file of `writes` replaces them."""
     repairs: list[Repair]
     not_repaired: list[NotRepaired] = []
     before: VerdictSummary
