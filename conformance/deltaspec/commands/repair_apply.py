@@ -34,7 +34,7 @@ def apply(plan: str, undo: bool, **_: Any) -> None:
     the command is killed, the table can be read, and the same command continues. --undo puts back the files that were
     set aside. A published commit stays, because readers may have read it.
 
-    Afterwards the table is validated again. The exit code is that of `deltaspec validate` at the level of the plan.
+    Afterwards the table is validated again at the level of the plan, and the exit code is as of `deltaspec validate`.
     """
     choose_allocator()
     with faster_imports():
@@ -76,7 +76,7 @@ def _print_plan(plan: RepairPlan) -> None:
 
 
 def _print_verdicts(plan: RepairPlan, applied: Applied) -> None:
-    from deltaspec.repair.table_state import describe
+    from deltaspec.repair.verdicts import describe_summary
 
-    print_text(f"planned: from {describe(plan.before)} to {describe(plan.after)}")
-    print_text(f"now: {describe(applied.summary)}")
+    print_text(f"planned: from {describe_summary(plan.before)} to {describe_summary(plan.after)}")
+    print_text(f"now: {describe_summary(applied.summary)}")

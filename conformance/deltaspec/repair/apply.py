@@ -15,9 +15,10 @@ from deltaspec.repair.plan_checks import check_names
 from deltaspec.repair.plan_folder import load_plan
 from deltaspec.repair.plan_format import VerdictSummary
 from deltaspec.repair.steps import Application, Say
-from deltaspec.repair.table_state import Validator, summarize
 from deltaspec.repair.table_writer import open_table_writer
+from deltaspec.repair.verdicts import MAX_FINDINGS, summarize, validate_store
 from deltaspec.report.report_types import Report
+from deltaspec.validation.options import Options
 from deltaspec.validation.output_location import require_outside_table
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import StorageError, Unanswered, redact_uri
@@ -59,8 +60,7 @@ def apply_plan(
         InvalidUsage: the folder is not a plan, or another process applies it.
         TableUnreadable, StorageUnavailable: the storage failed. The next call continues.
     """
-    validator = Validator(allow_outside, writer_time_zone)
-    with _open_application(place, storage, validator, say) as application:
+    with _open_application(place, storage, allow_outside, writer_time_zone, say) as application:
         if application.journal.is_finished:
             say("all steps were done before")
         else:
@@ -85,8 +85,7 @@ def undo_plan(
         PlanRefused: the table could not be read without a file that would be deleted.
         TableUnreadable, StorageUnavailable: the storage failed. The next call continues.
     """
-    validator = Validator(allow_outside, writer_time_zone)
-    with _open_application(place, storage, validator, say) as application:
+    with _open_application(place, storage, allow_outside, writer_time_zone, say) as application:
         if not application.journal.is_open:
             raise InvalidUsage(f"{place}: nothing was applied, so there is nothing to undo")
         application.undo()
@@ -95,17 +94,23 @@ def undo_plan(
 
 @contextmanager
 def _open_application(
-    place: str | PathLike[str], storage: StorageSettings, validator: Validator, say: Say
+    place: str | PathLike[str], storage: StorageSettings, allow_outside: bool, writer_time_zone: str | None, say: Say
 ) -> Iterator[Application]:
     """Open plan, journal and table for a block, and turn errors of the storage into errors with an exit code."""
     loaded = load_plan(place)
     check_names(loaded.plan)
     table = loaded.plan.table
+    options = Options.create(
+        level=loaded.plan.after.level,
+        samples=MAX_FINDINGS,
+        allow_outside=allow_outside,
+        writer_time_zone=writer_time_zone,
+    )
     store = open_store(table, storage)
     require_outside_table(str(loaded.folder), store.root)
     try:
         with open_journal(loaded.folder) as journal, open_table_writer(table, loaded.token, storage) as writer:
-            yield Application(loaded, store, writer, journal, validator, say)
+            yield Application(loaded, store, writer, journal, options, say)
     except StorageError as fault:
         error = StorageUnavailable if isinstance(fault, Unanswered) else TableUnreadable
         text = "run the command again to continue, or with --undo to undo"
@@ -115,5 +120,5 @@ def _open_application(
 def _describe(application: Application) -> Applied:
     """Validate a table again, and return what was done."""
     left = {each.name: each.reason or "" for each in application.journal.lines if each.event == "left" and each.name}
-    report = application.validator.validate(application.store, application.plan.after.level)
+    report = validate_store(application.store, application.options)
     return Applied(report, summarize(report), left)

@@ -5,19 +5,11 @@ again. Anything else is refused, and so is a table that is not the one, or not a
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 
-from deltaspec.candidates.reference.log_reader import CorruptLog, LoadedTable
-from deltaspec.model.log.reconciliation import get_file_key
-from deltaspec.protocol.actions import Add, CommitInfo, DomainMetadata, MetaData, Protocol, Remove
-from deltaspec.protocol.features.catalog_managed import FEATURE
-from deltaspec.protocol.features.supported_features import get_supported_features
-from deltaspec.protocol.features.table_features import get_unchecked_effect, strip_preview_suffix
-from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.log.file_names import (
     ChecksumName,
     ClassicCheckpoint,
@@ -32,13 +24,15 @@ from deltaspec.protocol.log.file_names import (
     parse_log_file_name,
 )
 from deltaspec.protocol.log.segment import SegmentError, choose_segment
+from deltaspec.repair.commit_checks import check_commit, check_features
 from deltaspec.repair.overlay_store import OverlayStore, digest_listing
 from deltaspec.repair.plan_folder import MAX_CONTENT_BYTES, LoadedPlan
 from deltaspec.repair.plan_format import LogFileDigest, RepairPlan, VerdictSummary
 from deltaspec.repair.refusal import PlanRefused
-from deltaspec.repair.table_state import StoreReader, Validator, describe, summarize
+from deltaspec.repair.table_log import LogUnusable, TableLog, open_table_log
+from deltaspec.repair.verdicts import describe_summary, summarize, validate_store
 from deltaspec.report.report_types import Report
-from deltaspec.wire.log.line_decoder import decode_lines
+from deltaspec.validation.options import Options
 from deltaspec.wire.storage.factory import is_uri
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, FileGone, StorageError, Store
 
@@ -47,9 +41,6 @@ CHECKPOINTS = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint)
 HINT = "_last_checkpoint"
 _DERIVED = (*CHECKPOINTS, CompactionName, ChecksumName, LastCheckpointName)
 _MAX_HINT_BYTES = 1 << 20
-_ROW_IDS = "delta.rowTracking"
-"""Domain of the row id mark, which a repair may create."""
-_UNCHANGED_METADATA = ("id", "name", "description", "format", "partition_columns", "created_time")
 
 
 def check_names(plan: RepairPlan) -> None:
@@ -59,7 +50,8 @@ def check_names(plan: RepairPlan) -> None:
         PlanRefused: a name is not one of a derived file or of the next commit, or occurs twice.
     """
     for each in plan.set_aside:
-        if not isinstance(parse_log_file_name(each.name), _DERIVED):
+        parsed = parse_log_file_name(each.name)
+        if not isinstance(parsed, _DERIVED) and not (returns_to_version(plan) and isinstance(parsed, CommitName)):
             raise PlanRefused(
                 f"{each.name}: only checkpoints, compactions, checksums and `{HINT}` may be set aside, no other file"
             )
@@ -101,9 +93,14 @@ def _check_history_name(plan: RepairPlan, name: str) -> None:
     raise PlanRefused(f"{name}: is not a file of the history up to version {plan.version}")
 
 
+def returns_to_version(plan: RepairPlan) -> bool:
+    """Return whether a plan sets aside the latest versions, because they cannot be read."""
+    return any(each.kind == "return-to-version" for each in plan.repairs)
+
+
 def order_set_aside(names: Iterable[LogFileDigest]) -> list[LogFileDigest]:
     """Return files in the order in which they can be set aside: a hint before the checkpoint that it names."""
-    return sorted(names, key=lambda each: (each.name != HINT, not is_checkpoint(each.name)))
+    return sorted(names, key=lambda each: each.name != HINT)
 
 
 def order_writes(names: Iterable[LogFileDigest]) -> list[LogFileDigest]:
@@ -116,18 +113,23 @@ def order_writes(names: Iterable[LogFileDigest]) -> list[LogFileDigest]:
 
 
 def is_checkpoint(name: str) -> bool:
-    """Return whether a name is that of a checkpoint or a part of one."""
+    """Return whether a checkpoint, or a part of one, has such a name."""
     return isinstance(parse_log_file_name(name), CHECKPOINTS)
 
 
-def check_table(loaded: LoadedPlan, store: Store, listed: list[Entry], validator: Validator) -> Report:
+def is_needed_to_read(name: str) -> bool:
+    """Return whether readers may need a file: a checkpoint or a commit."""
+    return isinstance(parse_log_file_name(name), (*CHECKPOINTS, CommitName))
+
+
+def check_table(loaded: LoadedPlan, store: Store, listed: list[Entry], options: Options) -> Report:
     """Check that a table is as it was when the plan was made, and that the plan does what it states.
 
     Args:
         loaded: the plan, whose names were checked.
         store: the table.
         listed: listing of its log, without temporary files of this plan.
-        validator: validates as when the plan was made.
+        options: options with which the plan was made.
 
     Returns:
         The report of the table as it is now.
@@ -143,12 +145,11 @@ def check_table(loaded: LoadedPlan, store: Store, listed: list[Entry], validator
     if state.metadata.id != plan.table_id:
         raise PlanRefused("the table has another id than the table of the plan")
     check_features(state.protocol)
-    most_files = max(len(repair.files) for repair in plan.repairs) if plan.repairs else 0
-    report = validator.validate(store, plan.before.level, samples=max(1000, most_files))
+    report = validate_store(store, options)
     _compare_verdicts("before the repair", summarize(report), plan.before)
     if plan.commit is not None:
-        _check_commit(plan, loaded.contents[plan.commit.name], state, report, store.root)
-    after = validator.validate(build_overlay(loaded, store), plan.after.level)
+        check_commit(plan, loaded.contents[plan.commit.name], state, report)
+    after = validate_store(build_overlay(loaded, store), options)
     _compare_verdicts("after the repair", summarize(after), plan.after)
     return report
 
@@ -207,9 +208,12 @@ def check_readable(names: Collection[str], version: int) -> None:
 def _check_files(plan: RepairPlan, store: Store, names: set[str]) -> None:
     """Check that the log has the files that the plan sets aside, and no file that it creates."""
     aside = {each.name for each in plan.set_aside}
-    check_readable(names - aside, plan.version)
-    if choose_segment(names - aside).version != plan.version:
-        raise PlanRefused(f"the latest version of the table is not {plan.version}; make a new plan")
+    if returns_to_version(plan):
+        _check_return(plan, store, names, aside)
+    else:
+        check_readable(names - aside, plan.version)
+        if choose_segment(names - aside).version != plan.version:
+            raise PlanRefused(f"the latest version of the table is not {plan.version}; make a new plan")
     created = [*([] if plan.commit is None else [plan.commit]), *plan.writes]
     for each in created:
         if each.name in names - aside:
@@ -227,6 +231,23 @@ def _check_files(plan: RepairPlan, store: Store, names: set[str]) -> None:
         raise PlanRefused(f"`{HINT}` would name a checkpoint that is set aside; the plan must set it aside, too")
 
 
+def _check_return(plan: RepairPlan, store: Store, names: set[str], aside: set[str]) -> None:
+    """Check that only versions are set aside that cannot be read, and that an earlier one remains."""
+    if plan.commit is not None or plan.writes or plan.set_aside_after:
+        raise PlanRefused("a plan that returns to a version does nothing else")
+    if max(map(_get_version, names)) != plan.version:
+        raise PlanRefused(f"the latest version of the table is not {plan.version}; make a new plan")
+    check_readable(names - aside, 0)
+    kept = choose_segment(names - aside).version
+    if any(_get_version(name) <= kept for name in aside if isinstance(parse_log_file_name(name), CommitName)):
+        raise PlanRefused(f"the plan sets aside a commit that version {kept} may need")
+    try:
+        open_table_log(store, {entry.name: entry for entry in store.list_log()}, plan.version)
+    except LogUnusable:
+        return
+    raise PlanRefused(f"version {plan.version} can be read; run RESTORE TABLE to return to version {kept}")
+
+
 def digest_file(store: Store, name: str, size_bytes: int) -> str | None:
     """Return the SHA-256 of a file of the log; None if it is not there or has another size."""
     if size_bytes > MAX_CONTENT_BYTES:
@@ -238,139 +259,21 @@ def digest_file(store: Store, name: str, size_bytes: int) -> str | None:
     return sha256(data).hexdigest() if len(data) == size_bytes else None
 
 
-def _read_state(loaded: LoadedPlan, store: Store) -> LoadedTable:
-    """Return the state before the commit, without the files that are set aside."""
+def _read_state(loaded: LoadedPlan, store: Store) -> TableLog:
+    """Return the log before the commit, without the files that are set aside."""
+    plan = loaded.plan
+    overlay = build_overlay(loaded, store, with_commit=False)
+    entries = {entry.name: entry for entry in overlay.list_log()}
+    distrusted = [each.name for each in plan.set_aside_after]
     try:
-        return StoreReader(build_overlay(loaded, store, with_commit=False)).read_state()
-    except (CorruptLog, SegmentError, StorageError) as fault:
+        return open_table_log(overlay, entries, choose_segment(entries).version, distrusted)
+    except (LogUnusable, StorageError) as fault:
         raise PlanRefused(f"the state of the table cannot be read: {fault}") from fault
-
-
-def check_features(protocol: Protocol) -> None:
-    """Raise `PlanRefused` for a table that a catalog manages, or that has a feature the kit does not check."""
-    for name in sorted({*get_supported_features(protocol), *(protocol.reader_features or ())}):
-        if strip_preview_suffix(name) in (FEATURE, "catalogOwned"):
-            raise PlanRefused("a catalog manages the table, so only the catalog may commit to it")
-        if get_unchecked_effect(name) is not None:
-            raise PlanRefused(f"the table needs the feature {name}, which deltaspec does not check")
 
 
 def _compare_verdicts(when: str, found: VerdictSummary, stated: VerdictSummary) -> None:
     if (found.verdict, found.violations) != (stated.verdict, stated.violations):
         raise PlanRefused(
-            f"the plan states {describe(stated)} {when}, but the table has {describe(found)}; make a new plan"
+            f"the plan states {describe_summary(stated)} {when}, but the table has {describe_summary(found)}; "
+            "make a new plan"
         )
-
-
-def _check_commit(plan: RepairPlan, data: bytes, state: LoadedTable, report: Report, root: str | None) -> None:
-    """Check that a commit concerns the files and the metadata that the repairs name, and nothing else."""
-    decoded = decode_lines(data)
-    if decoded.faults or decoded.unread or None in decoded.kinds:
-        raise PlanRefused("a line of the commit is not an action")
-    actions: list[Any] = [*(action for _, action in decoded.actions), *decoded.files.actions]
-    kinds = {repair.kind for repair in plan.repairs}
-    for each in actions:
-        match each:
-            case CommitInfo():
-                continue
-            case Add() | Remove():
-                continue
-            case MetaData() if each == state.metadata:
-                continue
-            case Protocol() | MetaData() | DomainMetadata() if kinds & {"raise-mark", "list-feature"}:
-                _check_metadata(each, state)
-            case _:
-                raise PlanRefused(f"no repair of the plan needs the action {type(each).__name__} of its commit")
-    added = [each for each in actions if isinstance(each, Add)]
-    removed = [each for each in actions if isinstance(each, Remove)]
-    _check_file_actions(plan, state, added, removed)
-    kept = {get_file_key(each)[0] for each in added}
-    gone = [each for each in removed if get_file_key(each)[0] not in kept]
-    lost_keys = {get_file_key(each)[0] for each in gone}
-    left = {path_key(add.path, root) for key, add in state.snapshot.files.items() if key[0] not in lost_keys}
-    for each in gone:
-        _require_effect(plan, each.path, ("lost", "duplicates-end"), "removes")
-        if path_key(each.path, root) not in left:
-            _require_effect(plan, each.path, ("lost",), "removes the only copy of")
-            _require_finding(plan, each.path, report)
-
-
-def _check_file_actions(plan: RepairPlan, state: LoadedTable, added: list[Add], removed: list[Remove]) -> None:
-    """Check that a commit only removes live files, or describes them again, and that the repairs state the effect."""
-    named = {path for repair in plan.repairs for path in repair.files}
-    live = {key for key, _ in state.snapshot.files}
-    returned = {path for repair in plan.repairs if repair.kind == "return-to-version" for path in repair.files}
-    changed: list[Add | Remove] = [*added, *removed]
-    for each in changed:
-        if each.path not in named:
-            raise PlanRefused(f"the commit concerns {each.path}, which no repair names")
-        if get_file_key(each)[0] not in live and not (isinstance(each, Add) and each.path in returned):
-            raise PlanRefused(f"the commit concerns {each.path}, which is not a live file of the table")
-    for gone in removed:
-        if get_file_key(gone) not in state.snapshot.files:
-            raise PlanRefused(f"the commit removes {gone.path} with another deletion vector than the live file has")
-    for each in added:
-        before = [add for key, add in state.snapshot.files.items() if key[0] == get_file_key(each)[0]]
-        if any(add.deletion_vector != each.deletion_vector for add in before):
-            _require_effect(plan, each.path, ("returned",), "changes the deletion vector of")
-            if each.deletion_vector is not None:
-                raise PlanRefused(f"the commit gives {each.path} another deletion vector")
-
-
-def _require_effect(plan: RepairPlan, path: str, effects: Collection[str], verb: str) -> None:
-    if not any(path in each.files and each.effect in effects for each in plan.repairs):
-        raise PlanRefused(f"the commit {verb} {path}, but no repair states that rows are {' or '.join(effects)}")
-
-
-def _require_finding(plan: RepairPlan, path: str, report: Report) -> None:
-    """Check that a file whose rows are lost has a finding: it may have been restored after the plan was made."""
-    rules = {code for each in plan.repairs if path in each.files and each.effect == "lost" for code in each.rules}
-    if not any(each.path == path and each.rule in rules for each in report.findings):
-        raise PlanRefused(f"the commit removes {path}, but the table has no finding about it now; make a new plan")
-
-
-def _check_metadata(action: Protocol | MetaData | DomainMetadata, state: LoadedTable) -> None:
-    """Check that metadata is raised or completed, and that nothing else of it changes."""
-    match action:
-        case Protocol():
-            before, after = get_supported_features(state.protocol), get_supported_features(action)
-            is_lower = (action.min_reader_version, action.min_writer_version) < (
-                state.protocol.min_reader_version,
-                state.protocol.min_writer_version,
-            )
-            if is_lower or not before <= after:
-                raise PlanRefused("the commit takes a feature from the protocol of the table")
-            check_features(action)
-        case MetaData():
-            for name in _UNCHANGED_METADATA:
-                if getattr(action, name) != getattr(state.metadata, name):
-                    raise PlanRefused(f"the commit changes the field {name} of the metadata")
-            if _describe_columns(action.schema_string) != _describe_columns(state.metadata.schema_string):
-                raise PlanRefused("the commit changes columns of the schema")
-            if not state.metadata.configuration.keys() <= action.configuration.keys():
-                raise PlanRefused("the commit takes a property from the table")
-        case DomainMetadata():
-            if action.removed or action.domain not in {*state.snapshot.domains, _ROW_IDS}:
-                raise PlanRefused(f"the commit creates or removes the domain {action.domain}")
-
-
-def _describe_columns(schema: str) -> list[tuple[str, str, bool]]:
-    """Return names, types and nullability of all columns, without their metadata."""
-    try:
-        found = msgspec.json.decode(schema, type=dict)
-    except (msgspec.DecodeError, RecursionError) as fault:
-        raise PlanRefused(f"the commit has a schema that cannot be read: {fault}") from fault
-    return list(_iter_columns(found, ""))
-
-
-def _iter_columns(node: object, path: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield the leaves of a schema without the objects under `metadata`."""
-    if isinstance(node, dict):
-        for name, value in node.items():
-            if name != "metadata":
-                yield from _iter_columns(value, f"{path}/{name}")
-    elif isinstance(node, list):
-        for number, value in enumerate(node):
-            yield from _iter_columns(value, f"{path}/{number}")
-    else:
-        yield path, repr(node), node is None

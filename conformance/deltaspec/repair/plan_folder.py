@@ -9,8 +9,8 @@ import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.repair.plan_format import LogFileDigest, RepairPlan
+from deltaspec.repair.plan_writer import FILES, PLAN_FILE
 
-PLAN_FILE, CONTENT_FOLDER = "plan.json", "files"
 MAX_PLAN_BYTES = 64 << 20
 MAX_CONTENT_BYTES = 1 << 30
 """Limit of all files of a plan together, because they are in memory while the plan is applied."""
@@ -69,9 +69,9 @@ def _read_content(folder: Path, listed: LogFileDigest) -> bytes:
     parts = listed.name.split("/")
     if any(part in ("", ".", "..") for part in parts) or "\0" in listed.name:
         raise InvalidUsage(f"{folder / PLAN_FILE}: {listed.name!r} is not the name of a file")
-    data = _read(folder.joinpath(CONTENT_FOLDER, *parts), listed.size_bytes)
+    data = _read(folder.joinpath(FILES, *parts), listed.size_bytes)
     if len(data) != listed.size_bytes or sha256(data).hexdigest() != listed.sha256:
-        raise InvalidUsage(f"{folder / CONTENT_FOLDER / listed.name}: differs from the size or digest in the plan")
+        raise InvalidUsage(f"{folder / FILES / listed.name}: differs from the size or digest in the plan")
     return data
 
 

@@ -98,10 +98,13 @@ class VerdictSummary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class RowComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rows of the live files before and after, compared by file."""
+    """Rows before and after, compared by file.
+
+    If the plan writes a checkpoint, all live files are compared; otherwise those in the commit, which alone can change.
+    """
 
     equal_files: _Size
-    """Files with the same rows before and after."""
+    """Compared files with the same rows before and after."""
     different_files: list[str]
     """Files whose rows differ, are new or are gone. The repairs declare each of them."""
     not_compared: list[str] = []

@@ -18,16 +18,18 @@ from deltaspec.repair.plan_checks import (
     check_readable,
     check_table,
     is_checkpoint,
+    is_needed_to_read,
     order_set_aside,
     order_writes,
     parse_hint_version,
     read_hint_version,
+    returns_to_version,
 )
 from deltaspec.repair.plan_folder import MAX_CONTENT_BYTES, LoadedPlan
 from deltaspec.repair.plan_format import LogFileDigest
 from deltaspec.repair.refusal import PlanRefused
-from deltaspec.repair.table_state import Validator
 from deltaspec.repair.table_writer import TableWriter, require_exclusive_creation
+from deltaspec.validation.options import Options
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, FileGone, Store
 
 ASIDE_FOLDER = "aside"
@@ -44,12 +46,12 @@ class Application:
         store: Store,
         writer: TableWriter,
         journal: Journal,
-        validator: Validator,
+        options: Options,
         say: Say,
     ) -> None:
         self.plan, self.loaded = loaded.plan, loaded
         self.store, self.writer, self.journal, self.say = store, writer, journal, say
-        self.validator = validator
+        self.options = options
         self.aside = loaded.folder / ASIDE_FOLDER
 
     def apply(self) -> None:
@@ -102,7 +104,7 @@ class Application:
     def _begin(self) -> None:
         """Check everything, and begin the journal with all files that are set aside."""
         listed = self._list()
-        check_table(self.loaded, self.store, listed, self.validator)
+        check_table(self.loaded, self.store, listed, self.options)
         names = {entry.name: entry for entry in listed}
         created = [*self.plan.writes, *([] if self.plan.commit is None else [self.plan.commit])]
         aside: list[LogFileDigest] = []
@@ -170,14 +172,14 @@ class Application:
         if not journal.has("copied", each.name):
             self._copy(each)
             journal.add("copied", each.name)
-        if is_checkpoint(each.name):
+        if is_needed_to_read(each.name):
             self._require_readable_without(each.name)
         journal.add("delete", each.name)
         if self.writer.stamp(each.name) != stamp:
             self._leave(each.name, "another process replaced it")
             return
         self.writer.delete(each.name)
-        if is_checkpoint(each.name):
+        if is_needed_to_read(each.name):
             self._restore_if_needed(each)
         self._end_delete(each.name)
 
@@ -200,7 +202,7 @@ class Application:
         """Delete a file that the application created, unless it was replaced since."""
         if self._digest(each.name) != each.sha256:
             return
-        if is_checkpoint(each.name):
+        if is_needed_to_read(each.name):
             self._require_readable_without(each.name)
         self.writer.delete(each.name)
         self.say(f"deleted {each.name}")
@@ -241,19 +243,28 @@ class Application:
     def _restore_if_needed(self, each: LogFileDigest) -> None:
         """Restore a checkpoint at once if a cleanup has deleted commits that were complete before."""
         try:
-            check_readable(self._list_names(), self.plan.version)
+            self._check_readable(self._list_names())
         except PlanRefused:
             self.writer.create(each.name, self._read_copy(each))
             raise
 
     def _require_readable_without(self, name: str) -> None:
         """Raise `PlanRefused` if the table could not be read without a checkpoint, or a hint names it."""
-        check_readable(self._list_names() - {name}, self.plan.version)
+        self._check_readable(self._list_names() - {name})
+        if not is_checkpoint(name):
+            return
         version = getattr(parse_log_file_name(name), "version", None)
         if read_hint_version(self.store) == version:
             raise PlanRefused(
                 f"`{HINT}`, which another process has written, names {name}; stop the writers, and try again"
             )
+
+    def _check_readable(self, names: set[str]) -> None:
+        """Raise `PlanRefused` if these files do not make up the version that the plan keeps, or a later one."""
+        if returns_to_version(self.plan):  # the latest version cannot be read before all files are set aside
+            check_readable(names - {each.name for each in self.plan.set_aside}, 0)
+        else:
+            check_readable(names, self.plan.version)
 
     def _has_checkpoint_of_hint(self) -> bool:
         """Return whether the checkpoint that the plan's hint names is complete."""

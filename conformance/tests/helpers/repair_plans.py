@@ -15,7 +15,8 @@ from deltaspec.protocol.actions import Action, Add, CommitInfo, Remove
 from deltaspec.protocol.log.file_names import classic_checkpoint_name, commit_name
 from deltaspec.repair.overlay_store import OverlayStore, digest_listing
 from deltaspec.repair.plan_format import LogFileDigest, Repair, RepairPlan, RowComparison
-from deltaspec.repair.table_state import Validator, summarize
+from deltaspec.repair.verdicts import MAX_FINDINGS, summarize, validate_store
+from deltaspec.validation.options import Options
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 from deltaspec_generators.small_tables import build_table_with_data
@@ -95,6 +96,7 @@ def write_plan(
     version = max(int(entry.name[:20]) for entry in listed if entry.name.endswith(".json") and entry.name[0].isdigit())
     new = dict(writes or {}) | ({} if commit is None else {commit_name(version + 1): commit})
     created_ms = now_ms()
+    options = Options.create(level=level, samples=MAX_FINDINGS)
     plan = RepairPlan(
         deltaspec="test",
         table=location,
@@ -106,8 +108,8 @@ def write_plan(
         writes=[describe_file(name, data) for name, data in (writes or {}).items()],
         set_aside=[describe_file(name, store.read(f"{LOG_DIRECTORY}/{name}", 1 << 30)) for name in set_aside],
         repairs=list(repairs),
-        before=summarize(Validator().validate(store, level)),
-        after=summarize(Validator().validate(OverlayStore(store, new, set_aside, created_ms), level)),
+        before=summarize(validate_store(store, options)),
+        after=summarize(validate_store(OverlayStore(store, new, set_aside, created_ms), options)),
         rows=RowComparison(equal_files=1, different_files=[]),
     )
     plan = msgspec.structs.replace(plan, **changes)

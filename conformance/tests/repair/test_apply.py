@@ -1,7 +1,9 @@
 """A plan is applied and undone. Other writers keep what they wrote, and lose nothing."""
 
+import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 from helpers.killed_runs import RunServer
 from helpers.repair_plans import HINT, LOST, read_true_state, write_damaged_table, write_plan_for_damaged_table
@@ -12,8 +14,14 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.faults.object_store import ObjectStore
 from deltaspec.protocol.log.file_names import classic_checkpoint_name
 from deltaspec.repair.apply import apply_plan, undo_plan
+from deltaspec.repair.overlay_store import digest_listing
+from deltaspec.repair.plan_format import RepairPlan
+from deltaspec.repair.planner import plan_repair
 from deltaspec.repair.refusal import PlanRefused
 from deltaspec.repair.table_writer import LocalTableWriter
+from deltaspec.wire.storage.factory import open_store
+from deltaspec_generators.small_tables import add_data_file, build_rows, build_table_with_data
+from deltaspec_generators.table_files import commit_info_action, write_table
 
 COMMIT = "00000000000000000003.json"
 CHECKPOINT = classic_checkpoint_name(2)
@@ -205,3 +213,64 @@ def test_plan_is_applied_in_an_object_store(tmp_path: Path, monkeypatch: pytest.
         undo_plan(plan)
         store.download("t", table)
         assert list_live_paths(table) == set()
+
+
+def build_log(damaged: Damaged, commits: int) -> None:
+    """Write a table of small commits without a checkpoint in the place of a damaged one."""
+    shutil.rmtree(damaged.table)
+    files = build_table_with_data()
+    for version in range(3, commits):
+        added = add_data_file(files, f"{version}.parquet", build_rows(10 * version))
+        files.commits[version] = [commit_info_action(version), added]
+    write_table(files, damaged.table)
+
+
+def test_history_is_set_aside_and_restored(damaged: Damaged, tmp_path: Path) -> None:
+    """The planned checkpoint replaces older files of the log, one of which adds a file twice."""
+    build_log(damaged, 5)
+    log, plan = damaged.table / "_delta_log", tmp_path / "plan"
+    commit = log / "00000000000000000001.json"
+    commit.write_bytes(commit.read_bytes() + commit.read_bytes().splitlines(keepends=True)[-1])
+    before = damaged.read_log()
+    planned = plan_repair(str(damaged.table), output=str(plan), level="files", choose=["history=set-aside"])
+    assert len(planned.set_aside_after) == 5
+    applied = apply_plan(plan)
+    assert (applied.summary, applied.left) == (planned.after, {})
+    assert damaged.read_log().keys() == {
+        "00000000000000000005.json", "00000000000000000005.checkpoint.parquet"
+    } | ({HINT} & {each.name for each in planned.writes})  # fmt: skip
+    undo_plan(plan)
+    assert damaged.read_log() == {**before, "00000000000000000005.json": applied_commit(plan)}
+
+
+def applied_commit(plan: Path) -> bytes:
+    return next(path.read_bytes() for path in (plan / "files").iterdir() if path.name.endswith(".json"))
+
+
+def test_versions_that_cannot_be_read_are_set_aside(damaged: Damaged, tmp_path: Path) -> None:
+    build_log(damaged, 6)
+    (damaged.table / "_delta_log/00000000000000000003.json").unlink()
+    before, plan = damaged.read_log(), tmp_path / "plan"
+    planned = plan_repair(str(damaged.table), output=str(plan), level="files", choose=["version=2"])
+    applied = apply_plan(plan)
+    assert (applied.summary, applied.left) == (planned.after, {})
+    assert LogReader(str(damaged.table)).read_state().snapshot.version == 2
+    undo_plan(plan)
+    assert damaged.read_log() == before
+
+
+def test_versions_that_can_be_read_are_not_set_aside(damaged: Damaged, tmp_path: Path) -> None:
+    build_log(damaged, 6)
+    missing, plan = damaged.table / "_delta_log/00000000000000000003.json", tmp_path / "plan"
+    content = missing.read_bytes()
+    missing.unlink()
+    plan_repair(str(damaged.table), output=str(plan), level="files", choose=["version=2"])
+    missing.write_bytes(content)
+    plan_file = plan / "plan.json"
+    listing = digest_listing(open_store(str(damaged.table)).list_log())
+    written = msgspec.json.decode(plan_file.read_bytes(), type=RepairPlan)
+    plan_file.write_bytes(msgspec.json.encode(msgspec.structs.replace(written, listing=listing)))
+    before = damaged.read_log()
+    with pytest.raises(PlanRefused, match="version 5 can be read"):
+        apply_plan(plan)
+    assert damaged.read_log() == before
