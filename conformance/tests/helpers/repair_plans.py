@@ -41,6 +41,11 @@ def write_wrong_checkpoint(table: Path, path: str) -> None:
     CheckpointWriter(str(table)).write_checkpoint(msgspec.structs.replace(snapshot, files=files), "v1")
 
 
+def write_checkpoint(table: Path, version: int) -> None:
+    """Write a correct checkpoint of a version, and a hint to it."""
+    CheckpointWriter(str(table)).write_checkpoint(LogReader(str(table)).read_state(version).snapshot, "v1")
+
+
 def build_lost_file_commit(table: Path, *paths: str) -> bytes:
     """Return a commit that removes live files."""
     snapshot = read_true_state(table).snapshot
