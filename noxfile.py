@@ -476,6 +476,17 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session
+def repair_apply(session: nox.Session) -> None:
+    """Kill `repair apply` and let it race with writers; `nox -s repair_apply -- --kills 50 --races 0`.
+
+    Writes `reports/repair-apply.md`.
+    """
+    _with_project(session, "dev,engines")
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "repair.apply_campaign", *session.posargs)
+
+
+@nox.session
 def browser(session: nox.Session) -> None:
     """Test the HTML pages in Chromium, which must be installed (on Debian: `apt-get install chromium`)."""
     _with_project(session)
