@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from deltaspec.repair.kinds.history import CHOICE, is_about_history
+from deltaspec.repair.kinds.history import CHOICE, DISPUTED, DISPUTES, is_about_history
 from deltaspec.repair.plan_format import NotRepaired, Repair
 from deltaspec.report.report_types import Finding, Report
 
@@ -85,6 +85,8 @@ def _explain(finding: Finding, dropped: list[Dropped], version: int) -> NotRepai
         if " FIL038 " in f" {why.reason} ":  # the earlier size stays in the log
             choices = [CHOICE]
         return NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=choices)
+    if finding.rule in DISPUTES:
+        return NotRepaired(rule=finding.rule, location=finding.location, reason=DISPUTED)
     if in_history:
         return NotRepaired(rule=finding.rule, location=finding.location, reason=_IN_HISTORY, choices=choices)
     prefixes = [each for each in _REASONS if finding.rule.startswith(each)]

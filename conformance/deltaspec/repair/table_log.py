@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
-from deltaspec.candidates.reference.log_reader import build_file_actions
+from deltaspec.candidates.reference.log_reader import CorruptLog, build_file_actions, build_state
 from deltaspec.model.log.reconciliation import FileKey, Snapshot
 from deltaspec.protocol.actions import (
     Add,
@@ -233,6 +233,10 @@ def _open_at(store: Store, entries: Mapping[str, Entry], version: int, base: Che
         )
     if snapshot.protocol is None or snapshot.metadata is None:
         raise LogUnusable(f"version {version} has no protocol or no metadata", version)
+    try:
+        build_state(snapshot)
+    except CorruptLog as fault:
+        raise LogUnusable(f"the metadata at version {version} has a malformed {fault}", version) from fault
     if snapshot.commit_info is None and commit_name(version) in entries:  # the commit of the base
         infos = [each for _, each in _read_commit(store, version).actions if isinstance(each, CommitInfo)]
         snapshot = msgspec.structs.replace(snapshot, commit_info=infos[0] if infos else None)
