@@ -165,7 +165,7 @@ class _Planner(msgspec.Struct, frozen=True):
         proof, dropped = self._prove_best(context, changes)
         proof = self._prove_further(context, proof)
         after = self.before if proof is None else proof.report
-        not_repaired = list_unrepaired(after, not_repaired, dropped, context.log.version)
+        not_repaired = list_unrepaired(after, not_repaired, dropped, context.log.version, context.choices)
         return self.build(proof, context.log.version, context.log.metadata.id, not_repaired)
 
     def _prove_further(self, context: Context, proof: _Proof | None) -> _Proof | None:
@@ -216,7 +216,10 @@ class _Planner(msgspec.Struct, frozen=True):
                 dropped += [Dropped(each.repair, found) for each in group]
         if best is None and history:
             found = self._prove_part(context, [], history, None)
-            best = found if isinstance(found, _Proof) else None
+            if isinstance(found, _Proof):
+                return found, dropped
+            best, dropped = self._prove_best(context, [each for each in changes if each not in history])
+            dropped += [Dropped(each.repair, found) for each in history]
         return best, dropped
 
     def _prove_part(

@@ -104,10 +104,6 @@ class TableLog(msgspec.Struct, frozen=True):
         if self.base is not None:
             version = self.base.checkpoint.version
             for batch in iter_file_action_batches(self.store, self.base, compared=False):
-                if batch.typed is not None and batch.typed.statistics is not None and batch.table["stats"].null_count:
-                    kinds = batch.table.filter(pc.is_null(batch.table["stats"]))["kind"].to_pylist()
-                    if "add" in kinds:
-                        raise LogUnusable(_ONLY_TYPED.format(version=version), version)
                 for action in build_file_actions(batch.table):
                     if isinstance(action, Add | Remove):
                         yield version, action
@@ -141,8 +137,20 @@ class TableLog(msgspec.Struct, frozen=True):
         """Return the live files of some keys. Raises as `iter_live`."""
         return dict(self.iter_live(keys)) if keys else {}
 
+    def require_json_statistics(self) -> None:
+        """Raise `LogUnusable` if the base has statistics that a JSON action would lose."""
+        if self.base is None:
+            return
+        version = self.base.checkpoint.version
+        for batch in iter_file_action_batches(self.store, self.base, compared=False):
+            if batch.typed is not None and batch.typed.statistics is not None:
+                kinds = batch.table.filter(pc.is_null(batch.table["stats"]))["kind"].to_pylist()
+                if "add" in kinds:
+                    raise LogUnusable(_ONLY_TYPED.format(version=version), version)
+
     def read_state(self) -> Snapshot:
         """Return the complete state. Raises as `iter_live`."""
+        self.require_json_statistics()
         live: dict[str, Add] = {}
         tombstones: dict[FileKey, Remove] = {}
         for _, action in self.iter_file_actions():

@@ -23,6 +23,7 @@ CHOICE = "history=set-aside"
 _VERSIONED = (CommitName, ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, ChecksumName)
 _PROTECTED = "checkpointProtection forbids deleting commits and checkpoints of this table"
 _OF_FILES = ("FIL", "COM", "LIN", "CMP", "RID", "PRO", "CFG", "DOM", "FEA", "MET", "EVO", "CKP", "LOG", "ICE", "CON")
+_BEYOND_THE_LOG = frozenset({"LOG004", "LOG005", "LOG011"})
 
 
 DISPUTES = frozenset({"COM020", "COM021", "COM022", "FIL032", "FIL033", "FIL037"})
@@ -36,7 +37,7 @@ DISPUTED = (
 def is_about_history(finding: Finding, version: int) -> bool:
     """Return whether a finding concerns a file of the log that a later checkpoint replaces."""
     return (
-        finding.rule not in DISPUTES
+        finding.rule not in DISPUTES | _BEYOND_THE_LOG
         and finding.file is not None
         and (finding.version is None or finding.version <= version)
         and (finding.rule.startswith(_OF_FILES) and finding.level == "log")

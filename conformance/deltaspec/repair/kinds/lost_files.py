@@ -27,9 +27,7 @@ def propose(context: Context) -> Proposal:
     live = context.log.find_live(lost)
     proposal = Proposal()
     for key, findings in lost.items():
-        if key not in live:
-            proposal.not_repaired += refuse_findings(findings, "the file is not live at the latest version")
-        elif context.is_append_only:
+        if key in live and context.is_append_only:
             proposal.not_repaired += refuse_findings(findings, _APPEND_ONLY)
     if context.is_append_only:
         return proposal
