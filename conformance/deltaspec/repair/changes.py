@@ -122,6 +122,8 @@ def _build_actions(
         add = replace(file.add, data_change=False)
         for change in changes:
             add = change.edits.get(key, _keep)(add)
+        if add.stats is None:
+            log.require_json_statistics()
         if get_vector_id(add) != get_vector_id(file.add):
             actions.append(build_remove(file.add, created_ms))
             add = replace(add, data_change=True)

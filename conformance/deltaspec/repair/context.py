@@ -33,6 +33,9 @@ class Choices(msgspec.Struct, frozen=True):
     """The version to return to; None to keep the latest."""
 
 
+NO_CHOICES = Choices()
+
+
 def parse_choices(texts: Iterable[str]) -> Choices:
     """Parse the values of `--choose`.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -21,25 +21,32 @@ _MAX_COPIES = 10
 _TRASH_OF_USER = (".local/share/Trash/files", ".Trash")
 
 
-def search_files(store: Store, missing: Mapping[str, Add]) -> dict[str, list[str]]:
+def search_files(store: Store, missing: Mapping[str, Add], unreferenced: Collection[str] = ()) -> dict[str, list[str]]:
     """Return where each missing file may be.
 
-    A file with the same name in another spelling, or with the name and size of the missing one in another folder, may
-    be it. The search is bounded: it visits the table, and for a table on this machine the folder that contains it and
-    the trash of the user.
+    These may be it: a file with the same name in another spelling, one with the same name and size in another folder,
+    and one of the table with the same size that no action names. The search is bounded: it visits the table, and for a
+    table on this machine the folder that contains it and the trash of the user.
 
     Args:
         store: the table.
         missing: add action by key of the file.
+        unreferenced: files of the table that no action names.
     """
     if not missing:
         return {}
     names: dict[str, list[str]] = {}
     for key in missing:
         names.setdefault(_fold(key.rpartition("/")[2]), []).append(key)
+    sizes: dict[int, list[str]] = {}
+    for key, add in missing.items():
+        sizes.setdefault(add.size, []).append(key)
+    unnamed = set(unreferenced)
     found: dict[str, list[str]] = {}
-    for location, size, is_own in (*_iter_table(store), *_iter_nearby(store)):
-        for key in names.get(_fold(location.rpartition("/")[2]), ()):
+    for location, size, is_own in chain(_iter_table(store), _iter_nearby(store)):
+        same_name = names.get(_fold(location.rpartition("/")[2]), [])
+        same_size = sizes.get(size, []) if is_own and location in unnamed else []
+        for key in dict.fromkeys([*same_name, *same_size]):
             is_same_place = is_own and location == key
             is_spelling = is_own and _fold(location) == _fold(key)
             copies = found.setdefault(key, [])

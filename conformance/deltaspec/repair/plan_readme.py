@@ -47,8 +47,8 @@ def _iter_lines(plan: RepairPlan, folder: str) -> Iterator[str]:
     if plan.commit is not None and any(each.effect != "none" for each in plan.repairs):
         yield ""
         yield (
-            f"If the change data feed is enabled, its readers compute the changes of version {plan.version + 1} from the "
-            "files that it removes and adds. They fail on files that cannot be read, and must skip this version."
+            f"If the change data feed is enabled, its readers compute the changes of version {plan.version + 1} from "
+            "the files that it removes and adds. They fail on files that cannot be read, and must skip it."
         )
     if plan.not_repaired:
         yield ""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.protocol.features.supported_features import get_supported_features
@@ -31,14 +32,14 @@ from deltaspec.repair.plan_format import LogFileDigest, NotRepaired, RepairPlan,
 from deltaspec.repair.proof import RowsDiffer, build_overlay, compare_rows, open_overlay_log
 from deltaspec.repair.reasons import Dropped, list_unrepaired
 from deltaspec.repair.table_log import LogUnusable, StateTooLarge, TableLog, open_table_log
-from deltaspec.repair.verdicts import explain_refusal, summarize, validate_store
+from deltaspec.repair.verdicts import MAX_FINDINGS, explain_lost_return, explain_refusal, summarize, validate_store
 from deltaspec.report.report_types import Report
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.options import Options
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.version import __version__
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec.wire.storage.interface import Entry, StorageError, Store
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
 
 KINDS: tuple[Callable[[Context], Proposal], ...] = (
     lost_files.propose,
@@ -55,6 +56,7 @@ _DECLARING = ("remove-file", "remove-vector", "set-partition-value", "remove-dup
 """Kinds of repair after which the rows of their files differ."""
 MAX_TRIALS = 24
 """Validations to find out which repairs do harm."""
+_DERIVED_RULES = ("CKP", "COP", "CRC", "COM", "FIL03")  # the last two dispute the commits
 _NO_ROWS = RowComparison(equal_files=0, different_files=[])
 
 
@@ -161,9 +163,37 @@ class _Planner(msgspec.Struct, frozen=True):
             changes += proposal.changes
             not_repaired += proposal.not_repaired
         proof, dropped = self._prove_best(context, changes)
+        proof = self._prove_further(context, proof)
         after = self.before if proof is None else proof.report
-        not_repaired = list_unrepaired(after, not_repaired, dropped, context.log.version)
+        not_repaired = list_unrepaired(after, not_repaired, dropped, context.log.version, context.choices)
         return self.build(proof, context.log.version, context.log.metadata.id, not_repaired)
+
+    def _prove_further(self, context: Context, proof: _Proof | None) -> _Proof | None:
+        """Return a proof that also sets aside the older derived files that only an overlay shows to be wrong.
+
+        A run with `--history latest` compares only the newest checksum and compaction.
+        """
+        if proof is None:
+            return None
+        written = {f"{LOG_DIRECTORY}/{name}" for name in proof.draft.new_files}
+        visible = [each for each in proof.report.findings if each.file not in written]
+        if not any(derived_files.is_about_derived_file(each) for each in visible):
+            return proof
+        overlay = build_overlay(self.store, proof.draft, self.created_ms)
+        options = Options.create(level="log", history="all", select=_DERIVED_RULES, samples=MAX_FINDINGS)
+        older = validate_store(overlay, options, self.progress)
+        report = replace(older, findings=[each for each in older.findings if each.file not in written])
+        distrusted = context.distrusted | derived_files.find_distrusted(report, context.entries)
+        known = [each.repair.files for each in proof.changes]
+        further = [
+            each
+            for each in derived_files.propose(replace(context, report=report, distrusted=distrusted)).changes
+            if each.repair.files not in known
+        ]
+        try:
+            return self._prove(context, [*proof.changes, *further])
+        except _Harmful:
+            return proof
 
     def _prove_best(self, context: Context, changes: list[Change]) -> tuple[_Proof | None, list[Dropped]]:
         """Return the proof of as many changes as possible, and why the others were dropped."""
@@ -186,7 +216,10 @@ class _Planner(msgspec.Struct, frozen=True):
                 dropped += [Dropped(each.repair, found) for each in group]
         if best is None and history:
             found = self._prove_part(context, [], history, None)
-            best = found if isinstance(found, _Proof) else None
+            if isinstance(found, _Proof):
+                return found, dropped
+            best, dropped = self._prove_best(context, [each for each in changes if each not in history])
+            dropped += [Dropped(each.repair, found) for each in history]
         return best, dropped
 
     def _prove_part(
@@ -233,7 +266,7 @@ class _Planner(msgspec.Struct, frozen=True):
         require_repairable(log)
         draft = Draft(None, {}, list(change.set_aside), [], frozenset())
         report = validate_store(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
-        refusal = explain_refusal(self.before, report)
+        refusal = explain_lost_return(self.before, report)
         if refusal is not None:
             dropped = [Dropped(change.repair, refusal)]
             return self.build(None, version, log.metadata.id, list_unrepaired(self.before, [], dropped, version))
@@ -268,7 +301,7 @@ class _Planner(msgspec.Struct, frozen=True):
     def _digest_listed(self, name: str) -> LogFileDigest:
         """Return the digest of a file that is set aside. Raises `StorageError` if it cannot be read."""
         digest, size = sha256(), 0
-        for chunk in self.store.chunks(f"_delta_log/{name}"):
+        for chunk in self.store.chunks(f"{LOG_DIRECTORY}/{name}"):
             digest.update(chunk)
             size += len(chunk)
         return LogFileDigest(name=name, size_bytes=size, sha256=digest.hexdigest())

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
-from deltaspec.candidates.reference.log_reader import build_file_actions
+from deltaspec.candidates.reference.log_reader import CorruptLog, build_file_actions, build_state
 from deltaspec.model.log.reconciliation import FileKey, Snapshot
 from deltaspec.protocol.actions import (
     Add,
@@ -104,10 +104,6 @@ class TableLog(msgspec.Struct, frozen=True):
         if self.base is not None:
             version = self.base.checkpoint.version
             for batch in iter_file_action_batches(self.store, self.base, compared=False):
-                if batch.typed is not None and batch.typed.statistics is not None and batch.table["stats"].null_count:
-                    kinds = batch.table.filter(pc.is_null(batch.table["stats"]))["kind"].to_pylist()
-                    if "add" in kinds:
-                        raise LogUnusable(_ONLY_TYPED.format(version=version), version)
                 for action in build_file_actions(batch.table):
                     if isinstance(action, Add | Remove):
                         yield version, action
@@ -141,8 +137,20 @@ class TableLog(msgspec.Struct, frozen=True):
         """Return the live files of some keys. Raises as `iter_live`."""
         return dict(self.iter_live(keys)) if keys else {}
 
+    def require_json_statistics(self) -> None:
+        """Raise `LogUnusable` if the base has statistics that a JSON action would lose."""
+        if self.base is None:
+            return
+        version = self.base.checkpoint.version
+        for batch in iter_file_action_batches(self.store, self.base, compared=False):
+            if batch.typed is not None and batch.typed.statistics is not None:
+                kinds = batch.table.filter(pc.is_null(batch.table["stats"]))["kind"].to_pylist()
+                if "add" in kinds:
+                    raise LogUnusable(_ONLY_TYPED.format(version=version), version)
+
     def read_state(self) -> Snapshot:
         """Return the complete state. Raises as `iter_live`."""
+        self.require_json_statistics()
         live: dict[str, Add] = {}
         tombstones: dict[FileKey, Remove] = {}
         for _, action in self.iter_file_actions():
@@ -233,6 +241,10 @@ def _open_at(store: Store, entries: Mapping[str, Entry], version: int, base: Che
         )
     if snapshot.protocol is None or snapshot.metadata is None:
         raise LogUnusable(f"version {version} has no protocol or no metadata", version)
+    try:
+        build_state(snapshot)
+    except CorruptLog as fault:
+        raise LogUnusable(f"the metadata at version {version} has a malformed {fault}", version) from fault
     if snapshot.commit_info is None and commit_name(version) in entries:  # the commit of the base
         infos = [each for _, each in _read_commit(store, version).actions if isinstance(each, CommitInfo)]
         snapshot = msgspec.structs.replace(snapshot, commit_info=infos[0] if infos else None)

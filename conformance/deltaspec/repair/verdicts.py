@@ -48,6 +48,17 @@ def find_newly_unchecked(before: Report, after: Report) -> list[str]:
     return sorted(after.checked.undecided_rules - before.checked.undecided_rules)
 
 
+def explain_lost_return(before: Report, after: Report) -> str | None:
+    """Return why a return to an earlier version is refused: the verdict does not improve; None if it does.
+
+    Findings of the earlier version may be new, because the run could not see them before.
+    """
+    counts = [sum(each.counts.values()) + len(each.checked.not_checked) for each in (before, after)]
+    if _RANKS[after.verdict] > _RANKS[before.verdict] or counts[1] >= counts[0]:
+        return f"the verdict would be {after.verdict}, with {after.counts['violation']} violations"
+    return None
+
+
 def explain_refusal(before: Report, after: Report) -> str | None:
     """Return why a plan is refused: it adds a finding, or does not improve the verdict; None if it is good."""
     new = find_new_findings(before, after)

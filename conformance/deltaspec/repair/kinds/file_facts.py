@@ -51,10 +51,7 @@ def propose(context: Context) -> Proposal:
     proposal = Proposal()
     for key, findings in wrong.items():
         findings = [each for each in findings if each.severity == "violation"]
-        if not findings or key in lost:  # the file is removed
-            continue
-        if key not in live:
-            proposal.not_repaired += refuse_findings(findings, "the file is not live at the latest version")
+        if not findings or key in lost or key not in live:  # the file is removed
             continue
         try:
             proposal.changes.append(_build_change(context, key, live[key], findings))

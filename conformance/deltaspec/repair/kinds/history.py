@@ -23,12 +23,22 @@ CHOICE = "history=set-aside"
 _VERSIONED = (CommitName, ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, ChecksumName)
 _PROTECTED = "checkpointProtection forbids deleting commits and checkpoints of this table"
 _OF_FILES = ("FIL", "COM", "LIN", "CMP", "RID", "PRO", "CFG", "DOM", "FEA", "MET", "EVO", "CKP", "LOG", "ICE", "CON")
+_BEYOND_THE_LOG = frozenset({"LOG004", "LOG005", "LOG011"})
+
+
+DISPUTES = frozenset({"COM020", "COM021", "COM022", "FIL032", "FIL033", "FIL037"})
+"""Rules whose findings say that readers may disagree on the rows of the table."""
+DISPUTED = (
+    "the commits are disputed, so readers may disagree on the rows. Compare the rows, and run RESTORE in an engine; "
+    "setting the history aside would only hide it"
+)
 
 
 def is_about_history(finding: Finding, version: int) -> bool:
     """Return whether a finding concerns a file of the log that a later checkpoint replaces."""
     return (
-        finding.file is not None
+        finding.rule not in DISPUTES | _BEYOND_THE_LOG
+        and finding.file is not None
         and (finding.version is None or finding.version <= version)
         and (finding.rule.startswith(_OF_FILES) and finding.level == "log")
     )
@@ -42,6 +52,9 @@ def propose(context: Context) -> Proposal:
     if supports(context.log.protocol, "checkpointProtection"):
         findings = [each for each in context.report.findings if is_about_history(each, context.log.version)]
         proposal.not_repaired += refuse_findings(findings, _PROTECTED)
+        return proposal
+    if disputes := context.select(DISPUTES):
+        proposal.not_repaired += refuse_findings(disputes, DISPUTED)
         return proposal
     version = context.log.version
     old = [name for name, entry in sorted(context.entries.items()) if _is_replaced(entry.log_name, version)]

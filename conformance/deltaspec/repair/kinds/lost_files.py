@@ -27,13 +27,13 @@ def propose(context: Context) -> Proposal:
     live = context.log.find_live(lost)
     proposal = Proposal()
     for key, findings in lost.items():
-        if key not in live:
-            proposal.not_repaired += refuse_findings(findings, "the file is not live at the latest version")
-        elif context.is_append_only:
+        if key in live and context.is_append_only:
             proposal.not_repaired += refuse_findings(findings, _APPEND_ONLY)
     if context.is_append_only:
         return proposal
-    copies = search_files(context.store, {key: live[key].add for key in lost if key in live})
+    inventory = context.report.inventory
+    unreferenced = [] if inventory is None else inventory.unreferenced
+    copies = search_files(context.store, {key: live[key].add for key in lost if key in live}, unreferenced)
     for key, findings in lost.items():
         if key not in live:
             continue

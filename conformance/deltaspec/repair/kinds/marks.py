@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from deltaspec.candidates.reference.log_reader import build_state
 from deltaspec.protocol.actions import Add, DomainMetadata, MetaData
 from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.features.identity_columns import read_identity
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.files.statistics import count_records
 from deltaspec.protocol.property_names import IDENTITY_HIGH_WATER_MARK, MAX_COLUMN_ID
@@ -87,11 +88,11 @@ def _raise_identity_mark(context: Context, column: str, findings: list[Finding],
     values = [each.evidence.get("last_value") for each in findings]
     numbers = [each for each in values if isinstance(each, int)]
     field = next((each for each in build_state(context.log.snapshot).schema.fields if each.name == column), None)
-    step = None if field is None else field.metadata.get("delta.identity.step")
-    if not numbers or not isinstance(step, int) or len(numbers) != len(values):
+    identity = None if field is None else read_identity(field.metadata)
+    if identity is None or not identity.step or not numbers or len(numbers) != len(values):
         proposal.not_repaired += refuse_findings(findings, "the last value of the column is not known")
         return
-    mark = max(numbers) if step > 0 else min(numbers)
+    mark = max(numbers) if identity.step > 0 else min(numbers)
 
     def edit(metadata: MetaData) -> MetaData:
         fields = [

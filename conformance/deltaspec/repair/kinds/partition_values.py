@@ -46,10 +46,7 @@ def propose(context: Context) -> Proposal:
     types = get_partition_types(state.schema, state.partition_columns, state.mapping)
     disagreeing = _find_disagreeing_columns(context, types)
     for key, findings in wrong.items():
-        if key in lost:
-            continue
-        if key not in live:
-            proposal.not_repaired += refuse_findings(findings, "the file is not live at the latest version")
+        if key in lost or key not in live:
             continue
         add = live[key].add
         try:

@@ -40,11 +40,8 @@ def propose(context: Context) -> Proposal:
     live = context.log.find_live(damaged)
     proposal = Proposal()
     for key, findings in damaged.items():
-        if key in lost:  # the file is removed with its vector
-            continue
-        if key not in live or live[key].add.deletion_vector is None:
-            proposal.not_repaired += refuse_findings(findings, "the vector is not in use at the latest version")
-            continue
+        if key in lost or key not in live or live[key].add.deletion_vector is None:
+            continue  # the file is removed with its vector
         path = live[key].add.path
         choices = context.choices.vectors
         chosen = choices.get(path, choices.get(key, choices.get(None)))
