@@ -44,7 +44,7 @@ class GoldenCase(msgspec.Struct, frozen=True):
     requires: tuple[str, ...]
     """Requirements that the case is about; for a broken case, the violated one first."""
     build_table: Callable[[], WrittenTable | ReadableTable] | None
-    """Build a valid table; None for a broken case."""
+    """Build a valid table; None for a broken case whose twin is another case of the checkout."""
     meaning: int = 1
     since: str = ""
     """First revision that defines everything in the table; by default, the first revision of the requirements."""
@@ -71,9 +71,9 @@ class GoldenCase(msgspec.Struct, frozen=True):
 
     def build(self) -> ReadableTable:
         """Build the table; for a broken case, its twin."""
-        if self.defect is not None:
+        if self.build_table is None:
+            assert self.defect is not None
             return load_cases()[self.defect.twin].build()
-        assert self.build_table is not None
         built = self.build_table()
         return built.describe() if isinstance(built, WrittenTable) else built
 
