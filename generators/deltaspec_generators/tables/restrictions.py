@@ -89,7 +89,7 @@ def draw_restricted_table(choices: Choices, restrictions: Restrictions, *, attem
     """Draw a table that meets restrictions.
 
     Raises:
-        NoSuchTable: so many tables in a row do not meet them.
+        NoSuchTable: `attempts` tables in a row do not meet them.
     """
     for _ in range(attempts):
         table = _draw_table(choices, restrictions)
