@@ -186,7 +186,7 @@ def _describe(case: GoldenCase, table: ReadableTable, expect: Expect, command: s
         meaning=case.meaning,
         title=case.title,
         requirements=case.requires,
-        spec=Spec(since=case.revision),  # type: ignore[arg-type]
+        spec=Spec(since=case.revision, until=case.until or None),  # type: ignore[arg-type]
         anchors=tuple(Anchor(section=each, revision="current") for each in sections),
         authority="reading" if any(known[each].reading for each in case.requires[:1]) else "protocol",
         features=Features(

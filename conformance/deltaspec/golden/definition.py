@@ -48,6 +48,8 @@ class GoldenCase(msgspec.Struct, frozen=True):
     meaning: int = 1
     since: str = ""
     """First revision that defines everything in the table; by default, the first revision of the requirements."""
+    until: str = ""
+    """Last revision under which the table is valid, if later ones define its form in another way."""
     defect: Defect | None = None
     where: tuple[tuple[Any, ...], ...] = ()
     """Further conditions to ask with: the arguments of `Condition`."""

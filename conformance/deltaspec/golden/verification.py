@@ -79,7 +79,10 @@ def _copy_table(case: StoredCase, table: Path) -> None:
 def _check_verdict(case: StoredCase, table: Path) -> Iterator[str]:
     """Yield findings of the validator on a valid table, or a finding that is missing on a broken one."""
     unknown = [f"{FEATURE_PREFIX}{name}" for name in case.description.features.writer if name not in FEATURES]
-    options = Options.create(level="rows", history="all", allow_outside=True, accept_unchecked=unknown)
+    revision = case.description.spec.until or "current"
+    options = Options.create(
+        level="rows", history="all", allow_outside=True, accept_unchecked=unknown, revision=revision
+    )
     report = run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
     kind = case.description.expect.kind
     found = sorted({finding.rule for finding in report.findings})
