@@ -28,7 +28,7 @@ def checksum_of_older_form() -> pl.Expr:
 
     The protocol now requires protocol and metadata, and does not say what holds for older files. Readers that use the
     checksum for them ignore the file and read the log.
-    Fix: No repair is needed. A newer writer adds complete checksums to later versions.
+    Fix (none): No repair is needed. A newer writer adds complete checksums to later versions.
 
     Conforms::
         is_older_form: false
@@ -238,7 +238,8 @@ def commit_without_checksum() -> pl.Expr:
     """A commit has no version checksum, although commits before and after it have one.
 
     Damage to the log between the two checksums cannot be dated to one commit.
-    Fix: No repair is needed. Use a writer that writes a checksum for every commit, so that the next gap is noticed.
+    Fix (none): No repair is needed. Use a writer that writes a checksum for every commit, so that the next gap is
+    noticed.
 
     Conforms::
         checksum_missing: false
@@ -312,7 +313,7 @@ def repeated_key_in_checksum() -> pl.Expr:
     """A version checksum, or JSON in one of its strings, has the same key twice in one object.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different checksums, or cannot open the table.
-    Fix: Delete the file; version checksums are optional. The writer must write each key once.
+    Fix (repair): Delete the file; version checksums are optional. The writer must write each key once.
 
     Conforms::
         repeated_key: null

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import DELETE_HINT, KEEP_HINT
+from deltaspec.rules.fixes import DELETE_HINT, DELETE_HINT_IF_NO_CHECKPOINT_WAS_LOST, KEEP_HINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import last_checkpoint
 
@@ -70,13 +70,11 @@ def hint_checksum_differs() -> pl.Expr:
     return pl.col("checksum") == "differs"
 
 
-@rule("LCP004", requires="last-checkpoint.version", view=last_checkpoint)
+@rule("LCP004", requires="last-checkpoint.version", view=last_checkpoint, fix=DELETE_HINT_IF_NO_CHECKPOINT_WAS_LOST)
 def hint_beyond_checkpoints() -> pl.Expr:
     """The `_last_checkpoint` file names a later version than any complete checkpoint.
 
     Readers that trust it look for files that do not exist.
-    Fix: Find out whether a checkpoint file was lost; if so, restore it from backup. Otherwise delete
-    `_last_checkpoint`: readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         version: 10, newest_checkpoint: 20
@@ -136,7 +134,7 @@ def hint_size_differs() -> pl.Expr:
 
     Readers plan memory with it. The protocol does not say whether actions in sidecars count, so every way of counting
     is accepted.
-    Fix: No repair is needed; the next checkpoint writes the file again.
+    Fix (none): No repair is needed; the next checkpoint writes the file again.
 
     Conforms::
         size: 12, has_sidecars: true, actual_sizes: [2, 12]
@@ -161,7 +159,8 @@ def hint_size_wrong() -> pl.Expr:
 
     No checkpoint of the version has sidecars, so there is one way to count its actions. Writers that state bytes, or
     only the number of files, make readers plan too much or too little memory.
-    Fix: No repair is needed; the next checkpoint writes the file again. Use a writer that counts all actions.
+    Fix (none): No repair is needed; the next checkpoint writes the file again. Use a writer that counts all
+    actions.
 
     Conforms::
         size: 12, has_sidecars: false, actual_sizes: [12]
@@ -245,7 +244,7 @@ def hint_without_checksum() -> pl.Expr:
 
     Readers cannot detect a file that was damaged or mixed from two writes. (The replacement is visible when an older
     checkpoint still exists.)
-    Fix: No repair is needed. Use a writer that stores the checksum.
+    Fix (none): No repair is needed. Use a writer that stores the checksum.
 
     Conforms::
         has_checksum: true, checkpoint_listed: true, older_checkpoint_listed: true
@@ -263,7 +262,7 @@ def hint_checksum_uses_pair_order() -> pl.Expr:
 
     The protocol sorts paths, Delta Spark sorts complete pairs. The two differ for arrays of more than ten elements.
     Readers that follow the protocol treat the file as damaged and list the complete log.
-    Fix: No repair is needed; the content of the file is correct.
+    Fix (none): No repair is needed; the content of the file is correct.
 
     Conforms::
         checksum: matches
