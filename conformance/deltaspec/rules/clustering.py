@@ -32,8 +32,8 @@ def clustered_by_logical_names() -> pl.Expr:
 
     After the column is renamed, the name refers to no column or to another one, so files are clustered by the wrong
     column.
-    Fix (command): Run `ALTER TABLE t CLUSTER BY (...)` in Delta Spark, which writes physical names. Do this before
-    any column is renamed.
+    Fix (rewrite): Write the domain again with an engine that can load the table, before any column is renamed. Delta
+    Spark fails to resolve the logical names, so its `ALTER TABLE t CLUSTER BY (...)` does not help.
 
     Conforms::
         logically_named_clustering_columns: []

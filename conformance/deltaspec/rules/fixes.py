@@ -491,3 +491,11 @@ ASSIGN_NESTED_IDS: Fix = (
         "and rewrites the files.",
     ),
 )
+
+DISABLE_COMPATIBILITY: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="Disable the compatibility, or copy the rows to a new table. Delta Spark refuses `REORG TABLE t APPLY (UPGRADE "
+        "UNIFORM ...)` for such a type change.",
+    ),
+)

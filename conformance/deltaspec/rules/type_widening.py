@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import RESTORE_TYPE_CHANGES
+from deltaspec.rules.fixes import DISABLE_COMPATIBILITY, RESTORE_TYPE_CHANGES
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.table.table_actions import protocols
@@ -158,13 +158,11 @@ def type_widened_while_disabled() -> pl.Expr:
     return pl.col("is_widening") & ~pl.col("enabled") & (pl.col("older_files") > 0)
 
 
-@rule("WID012", requires="type-widening.changes-for-iceberg", view=type_changes)
+@rule("WID012", requires="type-widening.changes-for-iceberg", view=type_changes, fix=DISABLE_COMPATIBILITY)
 def type_widened_beyond_iceberg() -> pl.Expr:
     """A commit widened a type in a way that Iceberg does not support, on a table with Iceberg compatibility.
 
     Iceberg clients cannot read older files with the new type.
-    Fix (decide): Disable the compatibility, or copy the rows to a new table. Delta Spark refuses `REORG TABLE t
-    APPLY (UPGRADE UNIFORM ...)` for such a type change.
 
     Conforms::
         iceberg_supported: true, allowed_by_iceberg: true, older_files: 4

@@ -5,6 +5,7 @@ import polars as pl
 from deltaspec.rules.command_fixes import DISABLE_FIRST_COMPATIBILITY
 from deltaspec.rules.fixes import (
     ASSIGN_NESTED_IDS,
+    DISABLE_COMPATIBILITY,
     RECOMPUTE_STATISTICS,
     RESTORE_REPLACED_CONTENT,
     RESTORE_VERSION_AND_ICEBERG_IDS,
@@ -84,13 +85,13 @@ def type_not_supported_by_iceberg() -> pl.Expr:
     return pl.col("forbidden_columns").list.len() > 0
 
 
-@rule("ICE005", requires=("iceberg-v2.type-changes", "iceberg-v1.type-changes"), view=iceberg)
+@rule(
+    "ICE005", requires=("iceberg-v2.type-changes", "iceberg-v1.type-changes"), view=iceberg, fix=DISABLE_COMPATIBILITY
+)
 def type_change_not_supported_by_iceberg() -> pl.Expr:
     """A column of a table with Iceberg compatibility records a type change that Iceberg does not support.
 
     Files from before the change store values of the old type. Iceberg readers cannot read them as the new type.
-    Fix (decide): Disable the compatibility, or copy the rows to a new table. Delta Spark refuses `REORG TABLE t
-    APPLY (UPGRADE UNIFORM ...)` for such a type change.
 
     Conforms::
         forbidden_type_changes: []
