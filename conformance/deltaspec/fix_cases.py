@@ -13,8 +13,8 @@ from msgspec import field
 
 from deltaspec.scales import FixClass
 
-DELTA_SPARK, DELTA_RS = "Delta Spark", "delta-rs"
-"""Engines whose commands are executed by `nox -s fixes`."""
+DELTA_SPARK = "Delta Spark"
+"""Engine whose commands are executed by `nox -s fixes`."""
 PLAN_COMMAND = "deltaspec repair t --output plan/"
 """Plans the repair of a table; it writes nothing into the table."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -39,8 +39,8 @@ class FixCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     engine: str = ""
     """Engine that executes the commands."""
     commands: tuple[str, ...] = ()
-    """SQL statements, or expressions of Python with the variable `table`. `{t}` is the table, and other names in braces
-    are columns of the evidence. A statement is executed for each value of a list."""
+    """SQL statements. `{t}` is the table, and other names in braces are columns of the evidence. A statement is
+    executed for each value of a list."""
 
     @property
     def advice(self) -> str:

@@ -380,7 +380,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     rules: dict[str, RuleDoc] = field(default_factory=dict)
     """Why each rule with findings matters, how to repair it, and where the protocol says so; by code."""
     steps: list[Step] = field(default_factory=list)
-    """Steps of every repair, in order; empty if nothing needs a repair."""
+    """Steps of every repair, in order; empty if no violation or warning needs one."""
     accepted: list[AcceptedFinding] = field(default_factory=list)
     """Findings that the user accepted, the first of each rule; none of them is in `findings`, `totals` or `counts`."""
     accepted_totals: dict[str, int] = field(default_factory=dict)

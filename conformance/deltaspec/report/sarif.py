@@ -99,8 +99,13 @@ def _build_rule(finding: Finding, report: Report) -> dict[str, Any]:
 def _build_result(finding: Finding, rule_index: int) -> dict[str, Any]:
     evidence = format_evidence(finding)
     text = f"{escape_text(finding.message)} At {finding.location}" + (f": {evidence}" if evidence else "")
-    known = {"version": finding.version, "path": finding.path, "column": finding.column, "row": _get_row(finding)}
-    known |= {"fixCase": finding.fix_case, "cause": finding.cause, "related": finding.related or None}
+    known: dict[str, Any] = {"version": finding.version, "path": finding.path, "column": finding.column}
+    known |= {
+        "row": _get_row(finding),
+        "fixCase": finding.fix_case,
+        "cause": finding.cause,
+        "related": finding.related or None,
+    }
     result = {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,

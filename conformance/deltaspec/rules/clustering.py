@@ -48,7 +48,7 @@ def older_file_without_statistics_of_clustering_column() -> pl.Expr:
     """A column was added to the clustering columns, but an older file has no statistics for it.
 
     Clustering cannot place the file, and no query can skip it.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     older files with a writer that collects statistics for the new column.
 
     Conforms::

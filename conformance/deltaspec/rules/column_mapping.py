@@ -4,10 +4,11 @@ import polars as pl
 
 from deltaspec.rules.fixes import (
     RAISE_MAX_COLUMN_ID,
-    RECOMPUTE_STATISTICS,
+    RESTORE_MAX_COLUMN_ID,
     RESTORE_VERSION_AND_COLUMN,
     RESTORE_VERSION_AND_MAPPING,
     RESTORE_VERSION_NOT_NULLS,
+    REWRITE_STATISTICS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_actions
@@ -193,7 +194,7 @@ def physical_name_changed() -> pl.Expr:
     return pl.col("physical_name_before").is_not_null()
 
 
-@rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata, fix=RAISE_MAX_COLUMN_ID)
+@rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata, fix=RESTORE_MAX_COLUMN_ID)
 def max_column_id_decreased() -> pl.Expr:
     """`delta.columnMapping.maxColumnId` decreased, although not below a column id of the schema.
 
@@ -268,7 +269,7 @@ def partition_value_by_logical_name() -> pl.Expr:
     return (pl.col("kind") != "remove") & (pl.col("logical_partition_keys").list.len() > 0)
 
 
-@rule("CMP029", requires="column-mapping.statistics-physical", view=file_actions, fix=RECOMPUTE_STATISTICS)
+@rule("CMP029", requires="column-mapping.statistics-physical", view=file_actions, fix=REWRITE_STATISTICS)
 def statistics_by_logical_name() -> pl.Expr:
     """Column mapping is enabled, but statistics name a column by its logical name.
 

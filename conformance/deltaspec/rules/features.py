@@ -15,8 +15,8 @@ def feature_listed_for_readers_only() -> pl.Expr:
     """A feature is in readerFeatures but not in writerFeatures.
 
     Writers that do not know the feature break what readers rely on.
-    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that
-    knows the feature. Stop other writers until then.
+    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that
+    knows the feature, if the table needs it; otherwise drop it. Stop other writers until then.
 
     Conforms::
         in_reader_features: true, in_writer_features: true
@@ -65,8 +65,9 @@ def reader_feature_listed_for_writers_only() -> pl.Expr:
 
     Readers that do not know the feature read the table and return wrong rows. (At reader version 2, columnMapping needs
     no entry in readerFeatures.)
-    Fix (repair): Delta Spark does not help: `ALTER TABLE t SET TBLPROPERTIES` with a feature that it finds in one
-    list changes nothing.
+    Fix (restore): Restore the version before the defect, or the log from backup. Delta Spark does not help: `ALTER
+    TABLE t SET TBLPROPERTIES` with a feature that it finds in one list changes nothing. Another engine may write
+    both lists.
 
     Conforms::
         feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3

@@ -3,7 +3,7 @@
 Each case is an action that a data engineer can take and loses no data, or says which rows are lost.
 """
 
-from deltaspec.fix_cases import Fix, FixCase
+from deltaspec.fix_cases import DELTA_SPARK, Fix, FixCase
 from deltaspec.rules.fix_texts import (
     NO_NULL_READER,
     RESTORE,
@@ -44,9 +44,11 @@ REPAIR_PARTITION_VALUE: Fix = (
 RESTORE_VERSION_NOT_DELETED_ROWS: Fix = (
     FixCase(
         fix_class="restore",
+        condition="an older version has the vector",
         text=f"{RESTORE} Do not rewrite the data file through a reader that ignores the vector: deleted rows would come "
         "back.",
     ),
+    FixCase(fix_class="repair", condition="no version has it", text=VECTOR_CHOICE),
 )
 RESTORE_VERSION_AND_ICEBERG_IDS: Fix = (
     FixCase(
@@ -418,10 +420,18 @@ RAISE_MAX_COLUMN_ID: Fix = (
         "other way is to restore the version before.",
     ),
 )
-RAISE_IDENTITY_MARK: Fix = (
+SYNC_OR_CHOOSE: Fix = (
     FixCase(
-        fix_class="repair",
-        by_hand="Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write.",
+        fix_class="decide",
+        text="Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write, or add another "
+        "identity column with the sequence that you want.",
+    ),
+)
+RESTORE_MAX_COLUMN_ID: Fix = (
+    FixCase(
+        fix_class="restore",
+        text="Restore the version before, and do not add columns until then. Delta Spark refuses to set "
+        "`delta.columnMapping.maxColumnId`.",
     ),
 )
 SET_VALID_PROPERTY: Fix = (
@@ -484,11 +494,12 @@ ASSIGN_NESTED_IDS: Fix = (
         text="Copy the rows to a new table, or disable the compatibility.",
     ),
     FixCase(
-        fix_class="decide",
+        fix_class="command",
         condition="ids are missing",
         evidence="missing_ids",
-        text="Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in Delta Spark, which assigns them "
-        "and rewrites the files.",
+        engine=DELTA_SPARK,
+        commands=("REORG TABLE {t} APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))",),
+        text="It assigns the ids and rewrites the files.",
     ),
 )
 
@@ -497,5 +508,32 @@ DISABLE_COMPATIBILITY: Fix = (
         fix_class="decide",
         text="Disable the compatibility, or copy the rows to a new table. Delta Spark refuses `REORG TABLE t APPLY (UPGRADE "
         "UNIFORM ...)` for such a type change.",
+    ),
+)
+REWRITE_STATISTICS: Fix = (
+    FixCase(
+        fix_class="rewrite",
+        text="Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the "
+        "file's rows with a conforming writer.",
+    ),
+)
+DELETE_HINT_IF_READERS_FAIL: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="If a reader fails on it, delete `_last_checkpoint`. Readers then list the log, and the next checkpoint "
+        "writes the file again. Otherwise leave it.",
+    ),
+)
+DELETE_CHECKSUM_IF_READERS_FAIL: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="If a reader fails on it, delete the `.crc` file; version checksums are optional. Otherwise leave it. Upgrade "
+        "the writer if the next checksum has the same defect.",
+    ),
+)
+WRITE_NEW_CHECKPOINT: Fix = (
+    FixCase(
+        fix_class="rewrite",
+        text="Write a new checkpoint with a corrected writer. The current checkpoint can stay if your readers accept it.",
     ),
 )

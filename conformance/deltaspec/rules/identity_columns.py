@@ -31,8 +31,8 @@ def identity_mark_decreased() -> pl.Expr:
 
     Values between the two marks are generated again. (Commits without new files may set the mark to the last value in
     the table, and restores may set an older mark. Commits without an operation name are not checked.)
-    Fix (repair): Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write. Then look
-    for duplicate values.
+    Fix (decide): Look for duplicate values, and decide which to keep. Then run `ALTER TABLE t ALTER COLUMN c SYNC
+    IDENTITY` in Delta Spark before the next write.
 
     Conforms::
         adds: 1, identity_marks_moved_back: []

@@ -2,19 +2,17 @@
 
 import polars as pl
 
-from deltaspec.rules.command_fixes import ALLOW_NULL
-from deltaspec.rules.fixes import RAISE_IDENTITY_MARK
+from deltaspec.rules.command_fixes import ADD_FEATURE_OF_TYPE, ALLOW_NULL
+from deltaspec.rules.fixes import SYNC_OR_CHOOSE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import schema_fields
 
 
-@rule("SCH001", requires=("schema.types-need-features", "variant.feature"), view=schema_fields)
+@rule("SCH001", requires=("schema.types-need-features", "variant.feature"), view=schema_fields, fix=ADD_FEATURE_OF_TYPE)
 def type_without_feature() -> pl.Expr:
     """A column has a type whose feature the protocol does not support.
 
     Clients that do not know the type assume that they can read the table, and fail or misread the column.
-    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with the feature of the
-    type. Do not drop the column: its values would be lost.
 
     Conforms::
         unsupported_feature: null
@@ -40,7 +38,7 @@ def malformed_identity() -> pl.Expr:
     return pl.col("identity_fault").is_not_null()
 
 
-@rule("SCH003", requires="identity-columns.mark-in-sequence", view=schema_fields, fix=RAISE_IDENTITY_MARK)
+@rule("SCH003", requires="identity-columns.mark-in-sequence", view=schema_fields, fix=SYNC_OR_CHOOSE)
 def identity_mark_off_sequence() -> pl.Expr:
     """The high-water mark of an identity column is not a value of its sequence.
 

@@ -188,7 +188,7 @@ def non_standard_bound_format() -> pl.Expr:
 
     Examples are timestamps with a missing or unexpected zone, binary values, and numbers as strings. Some readers fail,
     others parse another value and skip rows.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the file's rows with a conforming writer. The writer must use ISO 8601 for dates and timestamps, and omit bounds
     of binary columns.
 
@@ -207,7 +207,7 @@ def bound_is_nan() -> pl.Expr:
 
     The protocol defines neither a format nor an order for NaN. Readers fail, ignore it, or treat it as the largest
     value.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the file's rows with a conforming writer. The writer must omit the bounds of columns that contain NaN.
 
     Conforms::
@@ -224,7 +224,7 @@ def maximum_ignores_nan() -> pl.Expr:
     """A column that contains NaN has a maximum that is not NaN.
 
     Readers that treat NaN as the largest value, such as Spark, skip rows with NaN in filtered queries.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the file's rows with a conforming writer. The writer must omit the maximum of columns that contain NaN. Read the
     rows without a filter on the column.
 
@@ -243,7 +243,7 @@ def truncated_string_maximum() -> pl.Expr:
     """The maximum of a string column is a truncated prefix of the largest value.
 
     A footnote permits truncation, but the prefix is smaller than the value. Readers that trust it skip the file.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the file's rows with a conforming writer. The writer must append a larger character to a truncated maximum, or
     omit it. Read the rows without a filter on the column.
 
@@ -264,7 +264,7 @@ def timestamp_bound_finer_than_milliseconds() -> pl.Expr:
 
     A footnote requires truncation to milliseconds, but a tight bound must be a value of the file. Readers that support
     only milliseconds parse `.298677` as 298 seconds.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the file's rows with a conforming writer. The writer should truncate bounds of timestamps to milliseconds.
 
     Conforms::
@@ -319,7 +319,7 @@ def variant_bound_encoding_differs() -> pl.Expr:
     """A bound of a variant column is not metadata followed by value in Z85.
 
     The example of the protocol does not follow this either: its order is reversed and its length is not valid Z85.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the file's rows with a conforming writer. The writer must store metadata, then value, padded with zeros to a
     multiple of four bytes.
 

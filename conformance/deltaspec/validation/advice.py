@@ -34,8 +34,9 @@ def add_advice(findings: Sequence[Finding], table: str) -> list[Finding]:
 
 
 def list_report_steps(findings: Sequence[Finding]) -> list[Step]:
-    """Return the steps of a repair of all findings; empty if none needs a repair."""
-    codes = sorted({each.rule for each in findings if RULES[each.rule].fix_class != "none"})
+    """Return the steps of a repair of all violations and warnings; empty if none needs a repair."""
+    faults = {each.rule for each in findings if each.severity != "divergence"}
+    codes = sorted(code for code in faults if any(case.fix_class != "none" for case in RULES[code].fix_cases))
     return list_steps(",".join(codes), max((RULES[code].level for code in codes), key=LEVELS.index)) if codes else []
 
 

@@ -7,6 +7,7 @@ from deltaspec.rules.fixes import (
     REWRITE_CHECKPOINT_NEVER_RENAME,
     REWRITE_CHECKPOINT_OR_ADD_V2,
     STOP_WRITERS_AND_REWRITE_CHECKPOINT,
+    WRITE_NEW_CHECKPOINT,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import checkpoints, replay_differences
@@ -256,7 +257,9 @@ def multipart_checkpoint() -> pl.Expr:
     return (pl.col("naming") == "multipart") & sound & ~pl.col("v2_checkpoint_supported")
 
 
-@rule("CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28", fix=REWRITE_CHECKPOINT)
+@rule(
+    "CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28", fix=WRITE_NEW_CHECKPOINT
+)
 def file_in_wrong_checkpoint_part() -> pl.Expr:
     """Files of a multipart checkpoint are in other parts than Spark's hash of their keys gives.
 

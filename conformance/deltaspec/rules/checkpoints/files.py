@@ -13,7 +13,7 @@ def parsed_partition_values_missing() -> pl.Expr:
     """Add actions of a checkpoint have no partitionValues_parsed although the table properties require it.
 
     Readers that prune partitions by the typed columns read all of these files, or skip files that they need.
-    Fix (rewrite): Write a new checkpoint with a corrected writer. It must write `partitionValues_parsed` for every
+    Fix (repair): Write a new checkpoint with a corrected writer. It must write `partitionValues_parsed` for every
     add action.
 
     Conforms::
@@ -33,8 +33,8 @@ def json_statistics_missing() -> pl.Expr:
     """Add actions of a checkpoint have no JSON statistics although the statistics exist and are required.
 
     Readers that do not support typed statistics skip no files and must read files to count rows.
-    Fix (rewrite): Write a new checkpoint with a corrected writer. To store only typed statistics, run `ALTER TABLE
-    t SET TBLPROPERTIES ('delta.checkpoint.writeStatsAsJson' = 'false')` first.
+    Fix (repair): Write a new checkpoint with a corrected writer. To store only typed statistics, run `ALTER TABLE t
+    SET TBLPROPERTIES ('delta.checkpoint.writeStatsAsJson' = 'false')` first.
 
     Conforms::
         write_stats_as_json: true, adds_with_json: 3, adds_with_columns_only: 0, replayed_adds_with_stats: 3
@@ -71,7 +71,7 @@ def struct_statistics_missing() -> pl.Expr:
     """Add actions of a checkpoint have no stats_parsed although statistics exist and the table requires the column.
 
     Readers that skip files by typed statistics read these files unnecessarily.
-    Fix (rewrite): Write a new checkpoint with a corrected writer. It must write `stats_parsed` for every add action
+    Fix (repair): Write a new checkpoint with a corrected writer. It must write `stats_parsed` for every add action
     with statistics.
 
     Conforms::
@@ -132,7 +132,7 @@ def tombstone_with_statistics_or_tags() -> pl.Expr:
     """Tombstones of a checkpoint contain statistics or tags.
 
     Tombstones exist only for the cleanup of files. The extra fields make the checkpoint larger and slower to read.
-    Fix (rewrite): Write a new checkpoint with a corrected writer. It must omit `stats` and `tags` from remove
+    Fix (repair): Write a new checkpoint with a corrected writer. It must omit `stats` and `tags` from remove
     actions. The current checkpoint can stay until then.
 
     Conforms::

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import PURGE_VECTORS
 from deltaspec.rules.fixes import (
     COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
     RECOMPUTE_STATISTICS,
@@ -9,6 +10,7 @@ from deltaspec.rules.fixes import (
     RESTORE_UNLESS_ALL_COLUMNS,
     RESTORE_VERSION,
     REWRITE_CHECKPOINT,
+    REWRITE_STATISTICS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.adds_without_stats import adds_without_stats
@@ -157,13 +159,11 @@ def vector_without_feature() -> pl.Expr:
     return (pl.col("kind") == "add") & pl.col("has_deletion_vector") & ~pl.col("deletion_vectors_supported")
 
 
-@rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions)
+@rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions, fix=PURGE_VECTORS)
 def vector_without_num_records() -> pl.Expr:
     """A file with a deletion vector has no numRecords in its statistics.
 
     Readers cannot compute the number of remaining rows without opening the file.
-    Fix (repair): Run `REORG TABLE t APPLY (PURGE)`, which rewrites files with deletion vectors, or `ANALYZE TABLE t
-    COMPUTE DELTA STATISTICS` (Databricks).
 
     Conforms::
         kind: add, statistics_are_kept: true, has_deletion_vector: true, num_records: 10
@@ -199,7 +199,7 @@ def lone_surrogate_in_statistics() -> pl.Expr:
 
     The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
     skip different files or fail.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the file's rows with a conforming writer. The writer must not cut strings within a character.
 
     Conforms::
@@ -240,7 +240,7 @@ def invalid_null_count() -> pl.Expr:
     return pl.col("null_count_fault").is_not_null()
 
 
-@rule("FIL019", requires="statistics.null-count", view=file_actions, divergence="E09", fix=RECOMPUTE_STATISTICS)
+@rule("FIL019", requires="statistics.null-count", view=file_actions, divergence="E09", fix=REWRITE_STATISTICS)
 def null_counts_misspelled() -> pl.Expr:
     """The statistics of a file use `nullCounts` instead of `nullCount`.
 
@@ -261,7 +261,7 @@ def unknown_statistics_key() -> pl.Expr:
 
     The protocol does not say whether other keys are permitted. If the key is a misspelling, such as `num_records` or
     `minVals`, the file has no statistics: readers open it for every query, and row counts from the log are not known.
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the file's rows with a writer that uses numRecords, minValues, maxValues and nullCount.
 
     Conforms::

@@ -156,7 +156,7 @@ def files_left_without_num_records() -> pl.Expr:
 
     Iceberg manifests require the number of records of every file. (V1 requires it for all files, V2 only for new
     files.)
-    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
     the rows of the files with a conforming writer.
 
     Conforms::

@@ -7,10 +7,10 @@ import polars as pl
 
 from deltaspec.rules.command_fixes import ENABLE_MAPPING, ENABLE_ROW_TRACKING
 from deltaspec.rules.fixes import (
-    RECOMPUTE_STATISTICS,
     RESTORE_REPLACED_CONTENT,
     REWRITE_FILE,
     REWRITE_FILE_WITH_MICROSECONDS,
+    REWRITE_STATISTICS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
@@ -145,7 +145,7 @@ def computed_default_under_v3() -> pl.Expr:
     requires="iceberg-v3.numbers-of-records",
     view=adds_without_stats,
     divergence="S44",
-    fix=RECOMPUTE_STATISTICS,
+    fix=REWRITE_STATISTICS,
 )
 def file_without_num_records_under_v3() -> pl.Expr:
     """A new file was added under Iceberg compatibility V3, but its statistics have no numRecords.

@@ -64,14 +64,12 @@ def columns_stored_in_external_file() -> pl.Expr:
     return pl.col("external_path").is_not_null()
 
 
-@rule("PQT004", requires="parquet.format", view=data_files)
+@rule("PQT004", requires="parquet.format", view=data_files, fix=RESTORE_DATA_FILE)
 def row_group_row_counts_differ() -> pl.Expr:
     """The row count in a data file's footer differs from the sum of its row groups.
 
     Readers use one or the other, so they disagree on counts. Deletion vectors and row ids depend on the rows of the
     groups.
-    Fix (restore): Restore the file from backup, or find out from its source which rows it must have. Rewrite it
-    only after that.
 
     Conforms::
         row_count: 10, row_group_rows: 10

@@ -142,7 +142,7 @@ def row_ids_assigned_without_high_water_mark() -> pl.Expr:
 
     Every commit that uses row ids needs the mark, even if it does not change. It states whether row ids were preserved
     and makes concurrent writers conflict.
-    Fix (decide): Stop the writer of this commit and check for duplicate row ids. Write the rows again if there are
+    Fix (repair): Stop the writer of this commit and check for duplicate row ids. Write the rows again if there are
     any.
 
     Conforms::

@@ -222,14 +222,16 @@ def duplicate_row_id() -> pl.Expr:
     return (pl.col("duplicate_ids") > 0) & pl.col("first_duplicate_id").is_not_null()
 
 
-@rule("RID009", requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept"), view=row_id_files)
+@rule(
+    "RID009",
+    requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept"),
+    view=row_id_files,
+    fix=ASSIGN_ROW_IDS_AGAIN,
+)
 def materialized_row_id_never_assigned() -> pl.Expr:
     """A row has a materialized row id above the high-water mark.
 
     No row can have had this id, and a later writer assigns it to a new row.
-    Fix (repair): Stop writers. Write the affected rows again with an engine that supports row tracking, so that
-    they get new ids. Reload consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by
-    hand.
 
     Conforms::
         highest_row_id: 9, high_water_mark: 9
