@@ -33,6 +33,8 @@ SCHEMA = pa.schema(
         "why": pa.string(),
         "fix": pa.string(),
         "url": pa.string(),
+        "fix_class": pa.string(),
+        "cause": pa.string(),
     }
 )
 """Columns of the table. `kind` is `finding`, `accepted`, `not shown`, `refused`, `acceptance` (numbers and reasons of
@@ -73,7 +75,7 @@ def _build_row(finding: Finding, report: Report) -> dict[str, Any]:
     doc = report.rules.get(finding.rule)
     row = {name: getattr(finding, name) for name in SCHEMA.names if name in finding.__struct_fields__}
     row["evidence"] = msgspec.json.encode(finding.evidence).decode()
-    return row if doc is None else row | {"why": doc.why, "fix": doc.fix, "url": doc.url}
+    return row if doc is None else row | {"why": doc.why, "fix": doc.fix, "url": doc.url, "fix_class": doc.fix_class}
 
 
 def _replace_lone_surrogates(row: dict[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from msgspec import field
 
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
+from deltaspec.fix_cases import FixCase, Step
 from deltaspec.report.text import bound_text, count, escape_text
-from deltaspec.scales import SEVERITIES, Severity
+from deltaspec.scales import SEVERITIES, FixClass, Severity
 
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 EXIT_CODES_OF_VERDICTS: dict[Verdict, ExitCode] = {
@@ -52,6 +53,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     """Identifies the fault across reports: rule, subject and fact, without versions, line numbers and counts. Several
     findings may have the same one."""
+    fix_case: int | None = None
+    """Index of the case that applies, in `fix_cases` of the rule; None if the finding does not show it."""
+    fix_commands: list[str] = field(default_factory=list)
+    """Commands of this case with the table and the values of the finding; empty if a value cannot be in a command."""
+    cause: str | None = None
+    """Code of a rule whose finding has the same cause and the fix; None if this finding has its own fix."""
+    related: list[str] = field(default_factory=list)
+    """Codes of other rules with findings that this finding causes."""
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -102,6 +111,10 @@ class RuleDoc(msgspec.Struct, frozen=True):
     """Address of the section in the protocol."""
     reading: str = ""
     """How the kit reads the requirement, if the protocol is ambiguous or silent."""
+    fix_class: FixClass | None = None
+    """Who or what can repair the defect, in its most frequent case; None in reports of older releases."""
+    fix_cases: tuple[FixCase, ...] = ()
+    """What to do for each cause; `fix` has the same in sentences."""
 
 
 NEEDS_CLOCK = "needs --clock"
@@ -366,6 +379,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     rules: dict[str, RuleDoc] = field(default_factory=dict)
     """Why each rule with findings matters, how to repair it, and where the protocol says so; by code."""
+    steps: list[Step] = field(default_factory=list)
+    """Steps of every repair, in order; empty if no violation or warning needs one."""
     accepted: list[AcceptedFinding] = field(default_factory=list)
     """Findings that the user accepted, the first of each rule; none of them is in `findings`, `totals` or `counts`."""
     accepted_totals: dict[str, int] = field(default_factory=dict)

@@ -20,6 +20,7 @@ MODULES = [(package, path) for package, root in PACKAGES.items() for path in sor
 ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.exit_codes": set(),
     "deltaspec.scales": set(),
+    "deltaspec.fix_cases": {"scales"},
     "deltaspec.errors": {"exit_codes"},
     "deltaspec.version": set(),
     "deltaspec.input_files": {"errors"},
@@ -29,13 +30,13 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.requirements": set(),
     "deltaspec.protocol": set(),
     "deltaspec.model": {"protocol"},
-    "deltaspec.report": {"errors", "exit_codes", "scales"},
+    "deltaspec.report": {"errors", "exit_codes", "fix_cases", "scales"},
     "deltaspec.wire": {"protocol", "errors", "output_files"},
     "deltaspec.sql": {"protocol", "wire"},
     "deltaspec.views": {"protocol", "wire", "sql", "scales"},
-    "deltaspec.rules": {"requirements", "views", "scales"},
+    "deltaspec.rules": {"fix_cases", "requirements", "views", "scales"},
     "deltaspec.validation": {
-        *("rules", "views", "sql", "wire", "protocol", "report", "scales"),
+        *("rules", "fix_cases", "views", "sql", "wire", "protocol", "report", "scales"),
         *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
     "deltaspec.candidates": {
@@ -97,6 +98,7 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.errors": set(),
     "deltaspec.exit_codes": set(),
     "deltaspec.scales": set(),
+    "deltaspec.fix_cases": {"msgspec"},
     "deltaspec.version": set(),
     "deltaspec.protocol": {"msgspec"},
     "deltaspec.model": {"msgspec"},
