@@ -304,7 +304,11 @@ class InProcessJobs:
 
     def frame(self, rows: list[Payload], partitions: int | None = None) -> InProcessFrame:
         found = InProcessFrame(lambda: [_convert_through_arrow(rows)], 1, self.seed)
-        return found if partitions is None else found.repartition(partitions, "bucket")
+        return found if partitions is None else self.partition(found, partitions)
+
+    def partition(self, rows: InProcessFrame, count: int) -> InProcessFrame:
+        """Hash the numbers of buckets, as Spark before 4.1 does."""
+        return rows.repartition(count, "bucket")
 
     def run(self, rows: InProcessFrame, task: Callable[[Iterable[Payload]], Iterator[Payload]]) -> InProcessFrame:
         pickled = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
@@ -324,14 +328,13 @@ class InProcessJobs:
         for each in frame.partitions:
             yield from each
 
+    collect_results = rows
+
     def repeat_once(self, run: Callable[[], Any]) -> Any:
         return run()
 
     def compute_again(self) -> None:
         self.lose_partitions(1)
-
-    def compute(self, frame: InProcessFrame, partitions: int) -> None:
-        """Do nothing: all partitions of a frame are computed together."""
 
     def unpersist_frame(self, frame: InProcessFrame) -> None:
         frame.is_released, frame.is_persisted, frame.kept = True, False, {}

@@ -140,7 +140,7 @@ class SparkBuckets:
         if not sources:
             return stage(facts, findings, {}, self)
         rows = reduce(lambda one, other: one.unionAll(other), sources)
-        rows = rows.repartition(1) if in_one_bucket else rows.repartition(self.count, "bucket")
+        rows = rows.repartition(1) if in_one_bucket else self._jobs.partition(rows, self.count)
         rows = sort_payloads(rows, "bucket", "tag")
         on_driver = opens_files and not self._access.executors_can_read
         store = self._access.store if on_driver else self._access.executor_store
@@ -230,8 +230,7 @@ class SparkBuckets:
         """Return the sum of the results of all tasks."""
         found, number = TaskResult(findings.copy_without_findings(), Aggregates()), 0
         results = frame.filter(frame["tag"].isin([RESULT, FAILED, *others]))
-        self._jobs.compute(results, self.count)
-        for row in self._jobs.rows(results, self.count):
+        for row in self._jobs.collect_results(results, self.count):
             if row.tag != RESULT:
                 take(row)
                 continue
