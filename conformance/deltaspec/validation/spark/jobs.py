@@ -170,12 +170,12 @@ class Jobs:
             SparkFailed: a job failed.
         """
         if partitions <= MAX_COLLECTED_PARTITIONS:
-            yield from self._fetch(frame, 1)
+            yield from self.fetch(frame, 1)
             return
         ((size,),) = self.run_jobs(frame.selectExpr("coalesce(sum(length(payload)), 0)").collect)
         batches = int(size) // BATCH_OF_RESULTS + 1
         # the hash of the payload is the same if Spark repeats a task
-        yield from self._fetch(frame if batches == 1 else frame.repartition(batches, "payload"), batches)
+        yield from self.fetch(frame if batches == 1 else frame.repartition(batches, "payload"), batches)
 
     def rows(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
         """Yield the rows of a frame. Many partitions are fetched one at a time, each by a job.
@@ -183,10 +183,16 @@ class Jobs:
         Raises:
             SparkFailed: a job failed.
         """
-        return self._fetch(frame, 1 if partitions <= MAX_COLLECTED_PARTITIONS else partitions)
+        return self.fetch(frame, 1 if partitions <= MAX_COLLECTED_PARTITIONS else partitions)
 
-    def _fetch(self, frame: DataFrame, batches: int) -> Iterator[Payload]:
-        """Yield the rows of a frame, which are collected at once if they are one batch, else by partition."""
+    def fetch(self, frame: DataFrame, batches: int) -> Iterator[Payload]:
+        """Yield the rows of a frame, each partition by a job, or all at once if there is one.
+
+        The driver has the rows of two partitions at a time.
+
+        Raises:
+            SparkFailed: a job failed.
+        """
         if batches == 1:
             found: Iterable[Row] = self.run_jobs(frame.collect)
         else:
