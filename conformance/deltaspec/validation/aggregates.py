@@ -15,8 +15,24 @@ from deltaspec.views.log.derived_file_rows import LiveFileTotals
 _MAX_LISTED = 20
 """Number of unreferenced files that an inventory lists."""
 
+_MAX_SAMPLED = 64
+
 TableActionKey = tuple[str, str | None]
 """Kind of a table action, and its appId or domain."""
+
+
+class PathSample(msgspec.Struct):
+    """Some paths of live files, from which the listing of the table is split into parts."""
+
+    files: int = 0
+    """Number of files."""
+    paths: list[str] = msgspec.field(default_factory=list)
+    """Names in a listing, up to `_MAX_SAMPLED` of each bucket."""
+
+    @classmethod
+    def of(cls, paths: pl.Series) -> PathSample:
+        """Choose paths at equal distances."""
+        return cls(len(paths), paths.gather_every(len(paths) // _MAX_SAMPLED + 1).to_list())
 
 
 class Aggregates(msgspec.Struct):
@@ -40,6 +56,11 @@ class Aggregates(msgspec.Struct):
     """Kinds of the file actions of each commit."""
     rearranging: set[int] = msgspec.field(default_factory=set)
     """Versions of commits with a file action whose dataChange is false."""
+    live_paths: PathSample = msgspec.field(default_factory=PathSample)
+    listing_error: str | None = None
+    """Why a part of the table could not be listed: the first reason in sort order."""
+    needs_second_listing: bool = False
+    """A bucket has so many missing files that a second listing must confirm them."""
     inventory: Inventory | None = None
     skipped_files: int = 0
     """Number of live files that are not checked because an earlier report has checked them."""
@@ -70,6 +91,10 @@ class Aggregates(msgspec.Struct):
         for each, kinds in other.kinds.items():
             self.kinds[each] |= kinds
         self.rearranging |= other.rearranging
+        self.live_paths.files += other.live_paths.files
+        self.live_paths.paths += other.live_paths.paths
+        self.listing_error = min(filter(None, (self.listing_error, other.listing_error)), default=None)
+        self.needs_second_listing |= other.needs_second_listing
         self.wrong_base_files += other.wrong_base_files
         self.skipped_files += other.skipped_files
         self.stop_reason = self.stop_reason or other.stop_reason

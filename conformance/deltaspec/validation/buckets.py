@@ -70,6 +70,16 @@ Stage = Callable[[LogFacts, Findings, RowsByTag, StageOutput], Aggregates]
 class Buckets(Protocol):
     """Buckets of rows, which run stages over their rows."""
 
+    @property
+    def count(self) -> int:
+        """Number of buckets."""
+        ...
+
+    @property
+    def readers(self) -> int:
+        """Number of tasks among which the files of the table can be divided; 1 if they are read one after the other."""
+        ...
+
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         """Put rows into the buckets, as `PutRows` does."""
         ...
@@ -155,6 +165,11 @@ class LocalBuckets:
     def count(self) -> int:
         """Number of buckets."""
         return 1 if self._folder is None else self._count
+
+    @property
+    def readers(self) -> int:
+        """See `Buckets.readers`."""
+        return 1
 
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():

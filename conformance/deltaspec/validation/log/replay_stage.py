@@ -6,7 +6,7 @@ from functools import cache
 
 import polars as pl
 
-from deltaspec.validation.aggregates import Aggregates
+from deltaspec.validation.aggregates import Aggregates, PathSample
 from deltaspec.validation.buckets import Buckets, RowsByTag, StageOutput
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import check_added_vectors
@@ -38,6 +38,7 @@ from deltaspec.views.files.rearrangements import (
 )
 from deltaspec.views.files.snapshot import build_snapshot_rows, snapshot_files
 from deltaspec.views.log.checkpoint_parts import split_paths
+from deltaspec.wire.storage.data_access import find_non_canonical_keys
 
 REPLAY_ROWS = "adds and removes"
 """Tag of the adds and removes of the validated history."""
@@ -129,6 +130,9 @@ def _put_for_later_stages(
         return
     if facts.since is None:
         output.put(INTERVAL_ROWS, intervals)
+        if not is_only_bucket:
+            live = find_live_files(intervals, facts.plan.version)["path_key"]
+            aggregates.live_paths = PathSample.of(live.filter(~find_non_canonical_keys(live)))
     else:
         is_changed = flag_paths_changed_after(intervals, facts.since.version)
         aggregates.skipped_files = len(find_live_files(intervals.filter(~is_changed), facts.plan.version))

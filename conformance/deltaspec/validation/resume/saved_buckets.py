@@ -56,6 +56,11 @@ class SavedBuckets:
         self._steps = 0
         self._rows: _RowFile | None = None
 
+    @property
+    def readers(self) -> int:
+        """See `Buckets.readers`."""
+        return 1
+
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         assert self._rows is not None, "rows are put by `run_once` and by stages only"
         self._rows.put(tag, rows, keys)

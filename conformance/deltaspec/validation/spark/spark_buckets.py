@@ -103,6 +103,11 @@ class SparkBuckets:
         self.job_store: JobStore | None = None
         """Saves what the driver computes for a run that resumes; None saves nothing."""
 
+    @property
+    def readers(self) -> int:
+        """See `Buckets.readers`."""
+        return self.count if self._access.executors_can_read else 1
+
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():  # a tag without rows would make a stage run on nothing
             return
