@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from operator import add
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from deltaspec.report.report_types import Inventory
 from deltaspec.views.files.outdated_files import OutdatedFiles
+from deltaspec.views.files.row_id_history import Conflicts
+from deltaspec.views.files.row_id_marks import merge_files_above_marks
 from deltaspec.views.log.derived_file_rows import LiveFileTotals
 
 _MAX_LISTED = 20
@@ -56,6 +59,17 @@ class Aggregates(msgspec.Struct):
     """Kinds of the file actions of each commit."""
     rearranging: set[int] = msgspec.field(default_factory=set)
     """Versions of commits with a file action whose dataChange is false."""
+    rearranged_rows: pl.DataFrame | None = None
+    """Sums of `sum_rearranged_rows`; None if they are not needed, as the next one."""
+    commit_actions: pl.DataFrame | None = None
+    """Counts of `count_commit_actions`."""
+    files_above_marks: dict[int, dict[str, Any]] = msgspec.field(default_factory=dict)
+    """Result of `find_files_above_marks`."""
+    sampled_row_ids: list[int] = msgspec.field(default_factory=list)
+    """Some base row ids of files."""
+    highest_row_ids: dict[tuple[int | None, int], int] = msgspec.field(default_factory=dict)
+    """Highest default row id by period of support and number of the range of ids; None: of live files."""
+    row_id_conflicts: Conflicts = msgspec.field(default_factory=Conflicts)
     live_paths: PathSample = msgspec.field(default_factory=PathSample)
     listing_error: str | None = None
     """Why a part of the table could not be listed: the first reason in sort order."""
@@ -91,6 +105,13 @@ class Aggregates(msgspec.Struct):
         for each, kinds in other.kinds.items():
             self.kinds[each] |= kinds
         self.rearranging |= other.rearranging
+        self.rearranged_rows = _add_totals(self.rearranged_rows, other.rearranged_rows)
+        self.commit_actions = _add_totals(self.commit_actions, other.commit_actions)
+        self.files_above_marks = merge_files_above_marks(self.files_above_marks, other.files_above_marks)
+        self.sampled_row_ids += other.sampled_row_ids
+        for key, highest in other.highest_row_ids.items():
+            self.highest_row_ids[key] = max(highest, self.highest_row_ids.get(key, highest))
+        self.row_id_conflicts.merge(other.row_id_conflicts)
         self.live_paths.files += other.live_paths.files
         self.live_paths.paths += other.live_paths.paths
         self.listing_error = min(filter(None, (self.listing_error, other.listing_error)), default=None)
@@ -114,6 +135,16 @@ class Aggregates(msgspec.Struct):
     def rewriting(self) -> list[int]:
         """Versions of the commits that both add and remove."""
         return sorted(version for version, kinds in self.kinds.items() if len(kinds) == 2)
+
+
+def _add_totals(one: pl.DataFrame | None, two: pl.DataFrame | None) -> pl.DataFrame | None:
+    """Add up the numbers of two frames with a row for each version."""
+    if one is None or two is None or two.is_empty():
+        return two if one is None else one
+    numbers = [name for name in one.columns if name not in ("version", "file")]
+    names = [pl.col("file").first()] if "file" in one.columns else []
+    rows = pl.concat([one, two]).group_by("version").agg(*names, pl.col(numbers).sum())
+    return rows.select(one.columns)
 
 
 def add_inventories(one: Inventory, two: Inventory) -> Inventory:
