@@ -2,9 +2,8 @@
 
     python -m bench.billion [--sizes files=1,3,10 footers=0.1 rows=0.03] [--output FILE]
 
-Sizes are millions of files. Each run is a process with a session on `local[2]`; its phases are measured one by one: wall
-time, time and bytes of Spark's stages, and memory of the driver. Results are added to the file; without `--output`, they
-are printed. `--render PAGE` only writes the page from the file.
+Sizes are millions of files. Each run is a process with a session on `local[2]`. Its phases are measured one by one:
+wall time, time and bytes of Spark's stages, requests to the store, and memory of the driver.
 """
 
 from __future__ import annotations
@@ -127,7 +126,9 @@ def measure(level: str, files: int, buckets: int) -> dict[str, Any]:
 def main() -> None:
     """Measure each size in its own process."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", nargs="*", default=[f"{name}={','.join(map(str, of))}" for name, of in SIZES.items()])
+    parser.add_argument(
+        "--sizes", nargs="*", default=[f"{name}={','.join(map(str, of))}" for name, of in SIZES.items()]
+    )
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()

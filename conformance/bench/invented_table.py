@@ -1,8 +1,8 @@
 """A table of any size that exists only in the answers of a store: its listing, its log and its data files are invented.
 
 All data files have the same bytes. Live files have row ids and statistics. The table also has files that the log does
-not name, below a directory that the log does not name. Nothing is stored, so that a run measures the kit and Spark and no
-storage. Every request is counted in a file that all processes of the run share.
+not name, below a directory that the log does not name. Nothing is stored, so that a run measures kit and Spark.
+Every request is counted in a file that all processes of the run share.
 """
 
 from __future__ import annotations
@@ -162,10 +162,10 @@ class InventedStore(msgspec.Struct, frozen=True, dict=True):
         numbers = range(first, min(first + ADDS_PER_SIDECAR, self.files))
         names = [self.get_name(each) for each in numbers]
         count = len(names)
-        stats = json.dumps({"numRecords": ROWS, "minValues": {"id": 1}, "maxValues": {"id": ROWS}, "nullCount": {"id": 0}})
-        values = pa.MapArray.from_arrays(
-            range(count + 1), pa.repeat("day", count), [name[4:10] for name in names]
+        stats = json.dumps(
+            {"numRecords": ROWS, "minValues": {"id": 1}, "maxValues": {"id": ROWS}, "nullCount": {"id": 0}}
         )
+        values = pa.MapArray.from_arrays(range(count + 1), pa.repeat("day", count), [name[4:10] for name in names])
         fields = {
             "path": pa.array(names),
             "partitionValues": values,
