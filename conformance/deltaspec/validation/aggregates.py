@@ -70,6 +70,10 @@ class Aggregates(msgspec.Struct):
     highest_row_ids: dict[tuple[int | None, int], int] = msgspec.field(default_factory=dict)
     """Highest default row id by period of support and number of the range of ids; None: of live files."""
     row_id_conflicts: Conflicts = msgspec.field(default_factory=Conflicts)
+    moving: set[int] = msgspec.field(default_factory=set)
+    """Versions of actions that may move rows: removes, and those without dataChange or of a checkpoint."""
+    value_blocks: Counter[str] = msgspec.field(default_factory=Counter)
+    """Number of blocks of consecutive numbers with values, by what is compared."""
     live_paths: PathSample = msgspec.field(default_factory=PathSample)
     listing_error: str | None = None
     """Why a part of the table could not be listed: the first reason in sort order."""
@@ -108,6 +112,8 @@ class Aggregates(msgspec.Struct):
         self.rearranged_rows = _add_totals(self.rearranged_rows, other.rearranged_rows)
         self.commit_actions = _add_totals(self.commit_actions, other.commit_actions)
         self.files_above_marks = merge_files_above_marks(self.files_above_marks, other.files_above_marks)
+        self.moving |= other.moving
+        self.value_blocks.update(other.value_blocks)
         self.sampled_row_ids += other.sampled_row_ids
         for key, highest in other.highest_row_ids.items():
             self.highest_row_ids[key] = max(highest, self.highest_row_ids.get(key, highest))
@@ -130,6 +136,13 @@ class Aggregates(msgspec.Struct):
         for version, kinds in written.group_by("version").agg(pl.col("kind").unique()).iter_rows():
             self.kinds[version] |= set(kinds)
         self.rearranging |= set(written.filter(~pl.col("data_change"))["version"].unique())
+        moves = (pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | (pl.col("source") != "commit")
+        self.moving |= set(intervals.filter(moves)["version"].unique())
+
+    def list_reusing_versions(self) -> list[int]:
+        """Return the versions that remove files or add known paths again, if `commit_actions` is known."""
+        counts = self.commit_actions
+        return [] if counts is None else counts.filter(pl.col("reused_files") > 0)["version"].to_list()
 
     @property
     def rewriting(self) -> list[int]:

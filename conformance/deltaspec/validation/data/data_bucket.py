@@ -21,6 +21,7 @@ from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
 from deltaspec.validation.data.copied_files import find_copies
 from deltaspec.validation.data.second_look import MOST_LOOKS, MOST_REREAD_FILES, SecondLook
+from deltaspec.validation.data.value_comparison import FileValues, TableCommits
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.ledger import MAX_LOCATIONS, MISSING
 from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_missing_file
@@ -106,6 +107,10 @@ class DataBucket:
         """Change data files of the validated commits, selected as `files`."""
         self.commits = Commits(facts.store, intervals.clear(), intervals.clear())
         """Commits that change or rearrange rows; set for the checks of commits."""
+        self.table_commits = TableCommits()
+        """All commits; set for the checks of all files."""
+        self.values: FileValues | None = None
+        """Receives values that are compared with those of other files; set for the checks of all files."""
 
     def get_table_schema(self, version: int) -> TableSchema | None:
         """Return the schema at a version that `LogFacts.schemas` has; None if it is not known."""

@@ -26,17 +26,29 @@ from deltaspec.validation.data.deletion_vector_checks import check_deletion_vect
 from deltaspec.validation.data.inventory import build_empty_references, build_inventory, collect_references
 from deltaspec.validation.data.listing_stage import list_table
 from deltaspec.validation.data.row_constraint_checks import mark_missing_files_undecided
+from deltaspec.validation.data.value_comparison import (
+    FILE_ROWS,
+    REPEATS,
+    VALUES,
+    EvaluateFiles,
+    FileValues,
+    TableCommits,
+    compare_values,
+)
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.replay_stage import CDC_ROWS, INTERVAL_ROWS, VECTORS
+from deltaspec.validation.log.row_id_range_checks import choose_borders
 from deltaspec.validation.log.staged_files import read_staged_files
 from deltaspec.validation.progress import Progress
 from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
 from deltaspec.validation.stopping import leaving_undecided
+from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.files.file_actions import deletion_vectors
 from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_replay_frame
 from deltaspec.views.files.retention import removed_files
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
+from deltaspec.wire.data.identity_value_scan import TOO_FAR_APART, needs_too_much_memory
 
 LISTING = "listing"
 """Tag of the files in the directories of the table, with `LISTING_SCHEMA`."""
@@ -51,6 +63,8 @@ _WRITTEN = "written by commits"
 _ENDED = "ended by commits"
 _CHANGES = "changes"
 _ALL_FILES = "all files"
+_COLUMNS_OF_REPEATED_VALUES = frozenset({"duplicate_values", "first_duplicate_value"})
+"""Columns of `identity_values` that compare files."""
 _COLUMNS_OF_STORED_VECTORS = frozenset({"decode_fault", "decoded_cardinality", "decoded_last_row"})
 """Columns of `deletion_vectors` that inline vectors fill at level log, and stored ones when their file is read."""
 
@@ -106,7 +120,7 @@ def check_data(
     with leaving_undecided("rows"):
         progress("rows of commits", 0, None)
         buckets.run_stage(_check_commits, facts, findings, (_WRITTEN, _ENDED, _CHANGES), opens_files=True)
-        buckets.run_stage(_check_all_files, facts, findings, (_ALL_FILES,), in_one_bucket=True, opens_files=True)
+        _check_all_files(facts, findings, buckets, aggregates)
     buckets.drop((_WRITTEN, _ENDED, _CHANGES, _ALL_FILES))
     if facts.since is not None:
         return CheckedFiles(None, aggregates.skipped_files + checked.skipped_files)
@@ -237,12 +251,34 @@ def _check_commits(facts: LogFacts, findings: Findings, rows: RowsByTag, output:
     return Aggregates()
 
 
-def _check_all_files(facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> Aggregates:
-    if _ALL_FILES in rows:
-        data = _open_bucket(facts, findings, {INTERVAL_ROWS: rows[_ALL_FILES]}, output)
-        for each in select_checks(TABLE_CHECKS, facts):
-            each.check(data)
-    return Aggregates()
+def _check_all_files(facts: LogFacts, findings: Findings, buckets: Buckets, aggregates: Aggregates) -> None:
+    """Run the checks that compare the rows of all live files."""
+    commits = TableCommits(frozenset(aggregates.moving), frozenset(aggregates.list_reusing_versions()))
+    borders = choose_borders(aggregates.sampled_row_ids, buckets.count)
+    buckets.run_stage(_ReadValues(commits, borders), facts, findings, (_ALL_FILES,), opens_files=True)
+    blocks = buckets.run_stage(compare_values, facts, findings, (VALUES,)).value_blocks
+    left_out = frozenset(item for item, number in blocks.items() if needs_too_much_memory(number))
+    if left_out:
+        findings.mark_undecided((identity_values,), TOO_FAR_APART, read_columns=_COLUMNS_OF_REPEATED_VALUES)
+    buckets.run_stage(EvaluateFiles(left_out), facts, findings, (FILE_ROWS, REPEATS))
+    buckets.drop((VALUES, FILE_ROWS, REPEATS))
+
+
+class _ReadValues(msgspec.Struct, frozen=True):
+    """The stage that reads the values of live files that are compared with those of all others."""
+
+    commits: TableCommits
+    row_id_borders: list[int]
+
+    def __call__(self, facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> Aggregates:
+        if _ALL_FILES in rows:
+            data = _open_bucket(facts, findings, {INTERVAL_ROWS: rows[_ALL_FILES]}, output)
+            data.table_commits = self.commits
+            data.values = FileValues(output, facts.bucket_count, self.row_id_borders)
+            for each in select_checks(TABLE_CHECKS, facts):
+                each.check(data)
+            data.values.flush()
+        return Aggregates()
 
 
 def _take_inventory(facts: LogFacts, _: Findings, rows: RowsByTag, __: StageOutput) -> Aggregates:

@@ -29,7 +29,7 @@ from deltaspec.views.files.row_id_marks import (
     find_files_above_marks,
     row_id_marks,
 )
-from deltaspec.views.files.row_ids import find_files_without_required_ids, row_id_columns, row_id_ranges
+from deltaspec.views.files.row_ids import find_files_without_required_ids, row_id_columns, row_id_files, row_id_ranges
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.enablement import EnablementHistory, build_enablement_history
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
@@ -74,7 +74,7 @@ def check_row_id_history_of_paths(
     """
     enabled, suspended = build_row_id_enablement(facts), build_suspension_history(facts)
     whole = facts.plan.history_is_complete
-    if findings.has_rules_for(row_id_commits, new_row_ids):
+    if findings.has_rules_for(row_id_commits, new_row_ids, row_id_files):
         changed = flag_new_paths(intervals)
         aggregates.commit_actions = count_commit_actions(changed)
         findings.evaluate(new_row_ids, build_new_row_id_rows(changed, suspended, history_is_complete=whole))
@@ -163,14 +163,13 @@ def find_inserted_paths(data: DataBucket) -> frozenset[str]:
     commit.
     """
     changed = flag_new_paths(data.intervals)
-    rewriting = changed.filter((pl.col("kind") == "remove") | ~pl.col("is_new"))["version"].unique()
     tables = [row["version"] for row in data.facts.state.rows[table_state.metadata.name]]
     is_new = pl.lit(data.facts.plan.history_is_complete) | (pl.col("default_row_commit_version") == pl.col("version"))
     rows = changed.filter(
         is_new.fill_null(False)
         & pl.col("is_new")
         & (pl.col("version") > 0)
-        & ~pl.col("version").is_in(rewriting.implode())
+        & ~pl.col("version").is_in(sorted(data.table_commits.reusing))
         & ~pl.col("version").is_in(tables)
         & ~pl.col("path_key").str.contains(_ABSOLUTE_PATH)
     )

@@ -132,7 +132,7 @@ def check_row_ids(facts: LogFacts, findings: Findings, buckets: Buckets, aggrega
             findings.mark_rule_undecided(code, "an action that may contain the high-water mark cannot be decoded")
     tag, ranges = WITH_ROW_IDS, RowIdRanges()
     if buckets.count > 1:
-        tag, ranges = _BY_RANGE, RowIdRanges(_choose_borders(aggregates.sampled_row_ids, buckets.count))
+        tag, ranges = _BY_RANGE, RowIdRanges(choose_borders(aggregates.sampled_row_ids, buckets.count))
         split = buckets.run_stage(_SplitByRange(ranges), facts, findings, (WITH_ROW_IDS,))
         ranges.set_highest(split.highest_row_ids)
     conflicts = buckets.run_stage(_CheckRanges(tag, ranges), facts, findings, (tag,)).row_id_conflicts
@@ -153,7 +153,7 @@ def _assigns_row_ids(facts: LogFacts) -> bool:
     return row_tracking.assigns_row_ids(state.protocol, state.metadata, facts.options.revision)
 
 
-def _choose_borders(sampled: list[int], count: int) -> list[int]:
+def choose_borders(sampled: list[int], count: int) -> list[int]:
     """Return at most `count - 1` row ids that divide some sampled ones into ranges of about the same size."""
     ordered = sorted(set(sampled))
     step = max(1, len(ordered) // count)
