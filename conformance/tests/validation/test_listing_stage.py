@@ -49,12 +49,12 @@ def build_table(*, partitions: int = 12, missing: int = 0) -> TableFiles:
 
 def test_files_that_the_log_does_not_name_are_found(tmp_path: Path, listed_parts: list[str]) -> None:
     write_table(build_table(missing=1), tmp_path)
-    backends = {"tasks": list_backend(3, 1)}
+    backends = {"tasks": list_backend(3, 3)}
     assert compare_reports(str(tmp_path), backends, level="files") == []
     assert sorted(set(listed_parts)) == sorted(["_hidden/", "unknown/", *(f"d{number}/" for number in range(1, 12))]), (
         "one directory is a part"
     )
-    inventory = list_backend(3, 1)(str(tmp_path), Options.create(level="files")).inventory
+    inventory = list_backend(3, 3)(str(tmp_path), Options.create(level="files")).inventory
     assert inventory is not None
     assert inventory.unreferenced == ["d1/below/v.parquet", "unknown/deep/u.parquet"]
 
@@ -69,7 +69,7 @@ def test_part_that_cannot_be_listed_is_unchecked(tmp_path: Path, monkeypatch: py
 
     write_table(build_table(missing=1), tmp_path)
     monkeypatch.setattr(LocalStore, "list_part", refuse)
-    report = list_backend(3, 1)(str(tmp_path), Options.create(level="files"))
+    report = list_backend(3, 3)(str(tmp_path), Options.create(level="files"))
     assert report.verdict == "incomplete"
     reasons = {each.reason for each in report.checked.not_checked}
     assert "the table cannot be listed completely: unknown/: cannot be listed: no permission" in reasons
@@ -89,7 +89,7 @@ def test_many_missing_files_are_confirmed_by_one_further_listing(
     for module in (second_look, data_bucket):
         monkeypatch.setattr(module, "MOST_LOOKS", 2)
     write_table(build_table(partitions=30, missing=11), tmp_path)
-    report = list_backend(3, 1)(str(tmp_path), Options.create(level="files"))
+    report = list_backend(3, 3)(str(tmp_path), Options.create(level="files"))
     assert report.totals == {"DAT001": 11}
     assert set(Counter(listed_parts).values()) == {2}, "the table is listed twice, not once more in each bucket"
-    assert compare_reports(str(tmp_path), {"tasks": list_backend(3, 1)}, level="files") == []
+    assert compare_reports(str(tmp_path), {"tasks": list_backend(3, 3)}, level="files") == []

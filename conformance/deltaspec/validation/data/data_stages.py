@@ -255,7 +255,7 @@ def _check_all_files(facts: LogFacts, findings: Findings, buckets: Buckets, aggr
     """Run the checks that compare the rows of all live files."""
     commits = TableCommits(frozenset(aggregates.moving), frozenset(aggregates.list_reusing_versions()))
     borders = choose_borders(aggregates.sampled_row_ids, buckets.count)
-    buckets.run_stage(_ReadValues(commits, borders), facts, findings, (_ALL_FILES,), opens_files=True)
+    buckets.run_stage(_ReadValues(commits, buckets.count, borders), facts, findings, (_ALL_FILES,), opens_files=True)
     blocks = buckets.run_stage(compare_values, facts, findings, (VALUES,)).value_blocks
     left_out = frozenset(item for item, number in blocks.items() if needs_too_much_memory(number))
     if left_out:
@@ -268,13 +268,15 @@ class _ReadValues(msgspec.Struct, frozen=True):
     """The stage that reads the values of live files that are compared with those of all others."""
 
     commits: TableCommits
+    range_count: int
+    """Number of ranges of values, one for each bucket."""
     row_id_borders: list[int]
 
     def __call__(self, facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> Aggregates:
         if _ALL_FILES in rows:
             data = _open_bucket(facts, findings, {INTERVAL_ROWS: rows[_ALL_FILES]}, output)
             data.table_commits = self.commits
-            data.values = FileValues(output, facts.bucket_count, self.row_id_borders)
+            data.values = FileValues(output, self.range_count, self.row_id_borders)
             for each in select_checks(TABLE_CHECKS, facts):
                 each.check(data)
             data.values.flush()

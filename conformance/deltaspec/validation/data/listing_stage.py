@@ -65,7 +65,7 @@ def _split(
     files = _ListedFiles(buckets, tag, progress)
     parts = files.take(split_listing(store, names, tasks * _PARTS_PER_TASK if tasks > 1 else 1))
     if parts:
-        keys = find_keys_of_buckets(buckets.count)
+        keys = find_keys_of_buckets(buckets.readers)
         number = pl.int_range(len(parts), eager=True)
         rows = pl.DataFrame({"number": number, "part": [pickle.dumps(each) for each in parts]})
         buckets.put(_PARTS, rows, keys.gather(number % len(keys)))

@@ -56,16 +56,16 @@ class TableCommits(msgspec.Struct, frozen=True):
 class FileValues:
     """Collects the values of files, and the rows of the view that need to know which of them are repeated."""
 
-    def __init__(self, output: StageOutput, bucket_count: int, row_id_borders: list[int]) -> None:
+    def __init__(self, output: StageOutput, range_count: int, row_id_borders: list[int]) -> None:
         """Begin without values.
 
         Args:
             output: receives the values.
-            bucket_count: number of buckets.
+            range_count: number of ranges of values, one for each bucket.
             row_id_borders: ascending row ids, each the first of a range.
         """
         self._output = output
-        self._keys = find_keys_of_buckets(bucket_count)
+        self._keys = find_keys_of_buckets(range_count)
         self.row_id_borders = row_id_borders
         self._sets: list[tuple[Any, ...]] = []
         self._ranges: list[int] = []

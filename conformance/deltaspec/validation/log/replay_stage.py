@@ -51,15 +51,16 @@ VECTORS = "deletion vectors"
 """Tag of deletion-vector descriptors, which levels above `log` check."""
 DERIVED_ROWS = "derived file "
 """Prefix of the tags of derived files; their names follow."""
+REPLAYED_TAGS = (REPLAY_ROWS, ADDS_WITHOUT_STATS_ROWS, EARLIER_ROWS, EARLIER_CDC_ROWS, DERIVED_ROWS)
+"""Tags of the rows that only this stage reads."""
 INTERVAL_ROWS = "intervals"
 """Tag of adds and removes with the versions in which they are valid, which the stage produces."""
 
 
 def replay_and_check(facts: LogFacts, findings: Findings, buckets: Buckets) -> Aggregates:
     """Replay and check the file actions of every bucket, then run the checks that need rows of all buckets."""
-    replayed = (REPLAY_ROWS, ADDS_WITHOUT_STATS_ROWS, EARLIER_ROWS, EARLIER_CDC_ROWS, DERIVED_ROWS)
-    aggregates = buckets.run_stage(check_paths, facts, findings, (CDC_ROWS, *replayed))
-    buckets.drop(replayed)
+    aggregates = buckets.run_stage(check_paths, facts, findings, (CDC_ROWS, *REPLAYED_TAGS))
+    buckets.drop(REPLAYED_TAGS)
     if facts.replay_blocked_reason is not None:
         findings.mark_undecided((rearrangements,), facts.replay_blocked_reason, facts.replay_blocked_file)
     elif aggregates.rearranged_rows is not None:

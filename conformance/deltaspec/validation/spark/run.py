@@ -16,9 +16,9 @@ from deltaspec.validation.log.hint_checks import HINT_FILE
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.output_location import require_outside_table
-from deltaspec.validation.plan import Plan
 from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.resume.resume_key import build_key
+from deltaspec.validation.spark.bucket_counts import BucketCounts, compute_bucket_counts
 from deltaspec.validation.spark.catalog import find_table_uri
 from deltaspec.validation.spark.driver import SparkLog, check_table_on_spark, ignore_findings
 from deltaspec.validation.spark.findings_output import write_findings
@@ -32,10 +32,6 @@ from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BYTES_PER_BUCKET = 16 << 20
-"""Log bytes per bucket, which is about 100,000 files in checkpoints. Level `log`, which opens no files, has twice."""
-MAX_BUCKETS = 4096
-
 
 def run_on_spark(
     session: SparkSession,
@@ -43,7 +39,7 @@ def run_on_spark(
     options: Options,
     settings: RunSettings,
     *,
-    bucket_count: int | None = None,
+    bucket_counts: BucketCounts | None = None,
     storage: StorageSettings = ENVIRONMENT,
 ) -> Report:
     """Validate a table on a Spark session, classic or Connect. `deltaspec.spark.validate` documents the errors.
@@ -54,7 +50,7 @@ def run_on_spark(
         options: what to check.
         settings: how the run works. `findings_out` is the URI of a new directory. `state` is a directory or a URI that
             all executors can write to.
-        bucket_count: number of buckets; None derives it from the size of the log.
+        bucket_counts: numbers of buckets; None derives them from the log.
         storage: settings of the storage clients on driver and executors.
     """
     with _naming_state(settings.state), translating_spark_errors(), closing(Jobs(session)) as jobs:
@@ -64,7 +60,8 @@ def run_on_spark(
             require_outside_table(settings.findings_out, access.store.root)
         plan, options = plan_run(access.store, access.listing, options)
         saved = None if settings.state is None else SavedJobs(jobs, settings.state, access.store)
-        count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, options, jobs.parallelism)
+        counts = bucket_counts or (saved and saved.bucket_counts)
+        counts = counts or compute_bucket_counts(access.store, plan, options, jobs.parallelism)
         findings, on_finished = options.create_findings(), ignore_findings
         findings.acceptance = build_acceptance(
             options.accept, options.baseline, access.store, records=settings.recorded is not None
@@ -72,7 +69,7 @@ def run_on_spark(
         if not access.driver_can_read:  # it is unknown whether the file exists
             findings.mark_undecided((last_checkpoint,), "Spark does not list files with such names", HINT_FILE)
         progress = settings.limited_progress
-        buckets = SparkBuckets(jobs, access, count, progress, settings.budget)
+        buckets = SparkBuckets(jobs, access, counts, progress, settings.budget)
         log = SparkLog(jobs, access, build_read_context(access.store, plan, options), findings, buckets, progress)
         if settings.findings_out is not None:
             findings.sink = InMemorySink()
@@ -83,7 +80,8 @@ def run_on_spark(
                 settings.recorded.take(result.findings.accepted, access.store)
             return build_report(result, "spark")
         backend = f"spark, {_describe_access(access)}"
-        saved.begin(build_key(options, access.store, plan, backend, count, findings.acceptance), resume=settings.resume)
+        key = build_key(options, access.store, plan, backend, counts.to_key(), findings.acceptance)
+        saved.begin(key, resume=settings.resume)
         return _resume(log, saved, settings)
 
 
@@ -114,10 +112,3 @@ def _describe_access(access: TableAccess) -> str:
     if access.executors_can_read:
         return "executors read the table"
     return "the driver reads the table" if access.driver_can_read else "Spark reads the log"
-
-
-def compute_bucket_count(plan: Plan, options: Options, parallelism: int) -> int:
-    """Compute a number of buckets that occupies all tasks and keeps each bucket small enough for one task."""
-    log_bytes = sum(entry.size_bytes for entry in plan.entries.values())
-    bucket_bytes = BYTES_PER_BUCKET * (2 if options.level == "log" else 1)
-    return min(MAX_BUCKETS, max(parallelism, log_bytes // bucket_bytes + 1))

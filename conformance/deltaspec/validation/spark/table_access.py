@@ -141,7 +141,7 @@ def probe_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> st
     rows = [Payload(_PROBE, number, b"") for number in range(jobs.parallelism)]
     frame = jobs.run(jobs.frame(rows, len(rows)), _Probe(store, file))
     try:
-        results = [payload_to_value(row.payload) for row in jobs.rows(frame, len(rows))]
+        results = [payload_to_value(row.payload) for row in jobs.rows(frame, 1)]
     finally:
         jobs.unpersist_frame(frame)
     return next((why for why in results if why is not None), None)
