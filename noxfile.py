@@ -359,6 +359,14 @@ def exit_codes(session: nox.Session) -> None:
 
 
 @nox.session
+def repairs(session: nox.Session) -> None:
+    """Write `reports/repairs.md`: 1,000 tables damaged at random, and what `deltaspec repair` plans for each."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "repair_plans.campaign", *session.posargs)
+
+
+@nox.session
 def lake(session: nox.Session) -> None:
     """Write `reports/lake.md`: faults of tables, and the command's verdict on each."""
     _with_project(session)

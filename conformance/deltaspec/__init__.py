@@ -12,15 +12,16 @@ from deltaspec.version import __version__
 
 TYPE_CHECKING = False  # importing it from `typing` would take most of the time of `import deltaspec`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import timedelta
     from typing import Unpack
 
+    from deltaspec.repair.plan_format import RepairPlan
     from deltaspec.report.report_types import Report
     from deltaspec.validation.options import OptionArguments
     from deltaspec.validation.progress import Progress
 
-__all__ = ["__version__", "validate"]
+__all__ = ["__version__", "plan_repair", "validate"]
 
 
 def validate(
@@ -107,3 +108,52 @@ def validate(
         budget=budget,
     )
     return run_request(request, progress).report
+
+
+def plan_repair(
+    table: str,
+    *,
+    output: str | None = None,
+    level: str = "rows",
+    choose: Iterable[str] = (),
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    allow_outside: bool = False,
+    writer_time_zone: str | None = None,
+) -> RepairPlan:
+    """Plan the repair of a table, as `deltaspec repair` does. Nothing is written into the table.
+
+    Args:
+        table: path or URI of the table's root.
+        output: new or empty directory for the plan, outside of any table; None to write none. A plan without repairs
+            is not written.
+        level: how much of the table is read to find damage and to prove the plan, as for `validate`.
+        choose: what only the owner of the data can decide: `vector=remove-file` or `vector=drop-vector` for damaged
+            deletion vectors, with `:PATH` for one data file; `history=set-aside` to replace older files of the log by a
+            checkpoint; `version=N` to return to a version if the latest one cannot be read.
+        storage_options: settings of the storage clients, as for `validate`.
+        progress: as for `validate`.
+        allow_outside: follow absolute paths that lead out of the table.
+        writer_time_zone: as for `validate`.
+
+    Returns:
+        The plan with the verdicts before and after. `repairs` is empty if nothing can be repaired, and `not_repaired`
+        has the reasons.
+
+    Raises:
+        InvalidUsage: an argument has an invalid value, or the directory cannot be written.
+        TableUnreadable: there is no table, a catalog manages it, or it needs a feature that deltaspec does not know.
+        StorageUnavailable: the storage did not answer. It is a `TableUnreadable`.
+    """
+    from deltaspec.repair.planner import plan_repair as plan
+
+    return plan(
+        table,
+        output=output,
+        level=level,
+        choose=choose,
+        storage_options=storage_options,
+        progress=progress,
+        allow_outside=allow_outside,
+        writer_time_zone=writer_time_zone,
+    )

@@ -27,6 +27,8 @@ RepairKind = Literal[
     "raise-mark",
     "list-feature",
     "set-partition-value",
+    "set-aside-history",
+    "return-to-version",
 ]
 RowEffect = Literal["none", "lost", "returned", "duplicates-end"]
 """What happens to rows: nothing, rows are lost, deleted rows come back, or rows that were read twice are read once."""
@@ -96,10 +98,13 @@ class VerdictSummary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class RowComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rows of the live files before and after, compared by file."""
+    """Rows before and after, compared by file.
+
+    If the plan writes a checkpoint, all live files are compared; otherwise those in the commit, which alone can change.
+    """
 
     equal_files: _Size
-    """Files with the same rows before and after."""
+    """Compared files with the same rows before and after."""
     different_files: list[str]
     """Files whose rows differ, are new or are gone. The repairs declare each of them."""
     not_compared: list[str] = []
@@ -123,9 +128,11 @@ class RepairPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     commit: LogFileDigest | None
     """The commit that the plan adds, with the version after `version`; None if no commit is needed."""
     writes: list[LogFileDigest] = []
-    """Further new files of the log, in the order in which they are written."""
+    """Further new files of the log, in the order in which they are written. They replace files of `set_aside` only."""
     set_aside: list[LogFileDigest] = []
     """Files of the log that are copied out of the table and deleted, in this order, before `writes`."""
+    set_aside_after: list[LogFileDigest] = []
+    """Files that are set aside in the same way, but after `writes`, because a file of `writes` replaces them."""
     repairs: list[Repair]
     not_repaired: list[NotRepaired] = []
     before: VerdictSummary

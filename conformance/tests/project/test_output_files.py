@@ -17,6 +17,7 @@ ALLOWED = {
     "golden/export/layouts.py": "writes into the temporary directory of an export",
     "golden/verification.py": "changes a copy in a temporary directory",
     "extraction/case.py": "writes into the temporary directory of a case",
+    "repair/plan_writer.py": "writes into the temporary directory of a plan",
     "suites/saved_cases.py": "writes into the temporary directory of a case",
     "suites/saved_histories.py": "writes into the temporary directory of a case",
     "suites/events.py": "appends events",
