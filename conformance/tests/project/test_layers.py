@@ -67,7 +67,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("errors", "output_files"),
     },
     "deltaspec.repair": {
-        *("validation", "candidates", "wire", "protocol", "model", "report"),
+        *("validation", "rules", "candidates", "wire", "protocol", "model", "report"),
         *("errors", "exit_codes", "input_files", "output_files", "version"),
     },
     "deltaspec.pages": {"report", "errors", "installation", "scales"},
