@@ -24,10 +24,11 @@ class CompletedRun:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The printed JSON report without the name of the engine."""
+        """The printed JSON report without the name of the engine, and without what only Spark reports."""
         assert self.output, self
         found: dict[str, Any] = json.loads(self.output)
         found.pop("engine")
+        found.pop("access")
         return found
 
 
