@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,22 @@ class CompletedRun:
 
 def start_validate(table: Path | str, *options: str, **environment: str) -> subprocess.Popen[str]:
     """Start `deltaspec validate TABLE --format json`."""
-    command = [sys.executable, "-m", "deltaspec", "validate", str(table), "--format", "json", *options]
+    return start(["validate", str(table), "--format", "json", *options], **environment)
+
+
+def start(words: Sequence[str], directory: Path | None = None, **environment: str) -> subprocess.Popen[str]:
+    """Start `deltaspec` with some arguments, in a working directory."""
+    command = [sys.executable, "-m", "deltaspec", *words]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
     variables |= {"SPARK_LOCAL_IP": "127.0.0.1", **environment}
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables, text=True
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=variables,
+        cwd=directory,
+        text=True,
     )
 
 
