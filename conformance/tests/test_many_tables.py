@@ -156,7 +156,6 @@ def test_notebook_rewrites_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     monkeypatch.setattr(progress, "PROGRESS_DELAY_SECONDS", 0.01)
-    monkeypatch.setattr(progress, "_NOTEBOOK_SECONDS", 0.01)
     stream = WaitingStream()
     monkeypatch.setattr(sys, "stderr", stream)
     with progress.show_progress() as show:

@@ -104,9 +104,9 @@ def test_many_tables(two_workers: Cluster, valid: Path, faulty: Path, expected: 
 def test_local_cluster_reads_a_relative_path_on_executors(valid: Path) -> None:
     for words in list_page_commands("local-cluster", {"/data/sales": valid.name}):
         found = wait_for(start([*words, "--format", "json"], valid.parent, PYSPARK_PYTHON=sys.executable))
-        assert found.code == 0, found.errors
+        assert found.code == 0, (words, found)
         report = json.loads(found.output)
-        assert (report["table"], report["access"]["files"]) == (valid.name, "executors")
+        assert (report["table"], report["access"]["files"]) == (valid.name, "executors"), words
 
 
 def test_run_survives_a_lost_worker(two_workers: Cluster, faulty: Path, expected: dict[Path, CompletedRun]) -> None:
