@@ -117,6 +117,7 @@ ENTRY_POINTS = (
 LATE_IMPORTS = {
     "pyspark": "is optional",
     "boto3": "is optional",
+    "deltalake": "is optional",
     "moto": "is optional",
     "werkzeug": "is optional",
     "hypothesis": "is optional",
@@ -139,6 +140,7 @@ LATE_IMPORTS = {
     "deltaspec.version": "on executors",
     "deltaspec.build": "on executors",
     "deltaspec.candidates.registry": "only for `doctor`",
+    "deltaspec.many_tables.spark_runs": "only on Spark",
     "deltaspec.model.rows": "needs pyarrow",
     "deltaspec.report.text": "only for errors",
     "deltaspec.sql": "only for tables with SQL expressions",
