@@ -18,7 +18,6 @@ GOLDEN_ONLY = {
     "compaction.readers-free": "compactions.range.all",
     "domain.readers-ignore": "protocol.domains",
     "domain.readers-optional": "protocol.domains",
-    "log.staged-not-interpreted": "unknown.files.staged-commits",
     "vacuum-protocol-check.readers-acknowledge": "protocol.supported.vacuumprotocolcheck",
 }
 """Requirements that only golden cases test, each with one of its cases (`deltaspec test --golden`)."""
