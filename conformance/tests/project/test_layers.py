@@ -38,6 +38,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("rules", "views", "sql", "wire", "protocol", "report", "scales"),
         *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
+    "deltaspec.catalog_server": {"errors", "output_files"},
     "deltaspec.candidates": {
         "protocol",
         "model",
