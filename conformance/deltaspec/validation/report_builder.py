@@ -32,6 +32,7 @@ from deltaspec.report.report_types import (
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
 from deltaspec.scales import SEVERITIES
+from deltaspec.validation.advice import add_advice, list_report_steps
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_rule_of_missing_commits, find_unused_rules, is_count_of_missing
@@ -88,6 +89,10 @@ def build_report(result: RunResult, backend: str) -> Report:
         for severity in SEVERITIES
     }
     refusal = facts.state.refusal
+    shown = [
+        replace(each, fingerprint=compute_fingerprint(each, context.store.root), file=_name_finding(each, options))
+        for each in findings.sorted_findings
+    ]
     checked = Checked(
         run=evaluated,
         not_applicable=not_applicable,
@@ -113,10 +118,8 @@ def build_report(result: RunResult, backend: str) -> Report:
         verdict="refused" if refusal else compute_verdict(counts, ledger, result.stop_reason),
         counts=counts,
         totals=dict(sorted(totals.items())),
-        findings=[
-            replace(each, fingerprint=compute_fingerprint(each, context.store.root), file=_name_finding(each, options))
-            for each in findings.sorted_findings
-        ],
+        findings=add_advice(shown, context.store.uri),
+        steps=list_report_steps(shown),
         rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
         inventory=result.inventory,
         continuation=build_continuation(

@@ -23,6 +23,7 @@ ALLOWED = {
     "suites/events.py": "appends events",
     "suites/kit_steps.py": "writes to a table that the kit makes",
     "suites/write_history.py": "writes next to a table that the kit makes",
+    "golden/drawn_output.py": "writes to the directory of `fill_directory`",
     "selftest/writers/commits.py": "is a faulty writer",
     "selftest/writers/concurrency.py": "is a faulty writer",
     "faults/runner.py": "writes into the temporary directory of a trial",

@@ -22,6 +22,7 @@ from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import build_table_key, write_baseline
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.spark import jobs, table_access
+from deltaspec.validation.spark.bucket_counts import BucketCounts
 from deltaspec.validation.spark.driver import SparkLog
 from deltaspec.validation.spark.run import run_on_spark
 from deltaspec_generators.small_tables import build_table_with_data
@@ -203,11 +204,13 @@ def test_all_buckets_are_computed_at_the_same_time(spark: Any, table: str, monke
     context, options = spark.sparkContext, Options.create(level="log")
     context.setJobGroup("seven buckets", "test")
     try:
-        report = run_on_spark(spark, table, options, RunSettings(), bucket_count=7)
+        report = run_on_spark(spark, table, options, RunSettings(), bucket_counts=BucketCounts(7))
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)
     tracker = context.statusTracker()
     jobs_of_run = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("seven buckets")]
     stages = [tracker.getStageInfo(stage) for job in jobs_of_run for stage in job.stageIds]
     assert 7 in {stage.numTasks for stage in stages if stage is not None}
-    assert equal_except_backend(report, run_on_spark(spark, table, options, RunSettings(), bucket_count=1))
+    assert equal_except_backend(
+        report, run_on_spark(spark, table, options, RunSettings(), bucket_counts=BucketCounts(1))
+    )
