@@ -86,7 +86,7 @@ def test_plan_names_the_reason_and_the_version_to_return_to(tmp_path: Path) -> N
     plan = deltaspec.plan_repair(str(table.path))
     assert plan.repairs == []
     assert {choice for each in plan.not_repaired for choice in each.choices} == {"version=4"}
-    assert all("00000000000000000005.json, line" in each.reason for each in plan.not_repaired)
+    assert [each for each in plan.not_repaired if "00000000000000000005.json, line" not in each.reason] == []
     result = run("repair", table.path, "--output", tmp_path / "plan", "--choose", "version=4")
     assert result.exit_code == 0, result.stdout
     apply_to_copy(table.path, tmp_path / "plan", tmp_path / "copy")
@@ -100,7 +100,8 @@ def test_all_checkpoints_lost_after_cleanup_is_not_repairable(tmp_path: Path) ->
         truncate(file)
     plan = deltaspec.plan_repair(str(table.path))
     assert plan.repairs == []
-    assert all("version 6 has no state: checkpoint of version 6" in each.reason for each in plan.not_repaired)
+    reason = "version 6 has no state: checkpoint of version 6"
+    assert [each for each in plan.not_repaired if reason not in each.reason] == []
 
 
 def test_checkpoint_is_kept_if_the_commits_are_disputed(tmp_path: Path) -> None:
