@@ -199,3 +199,22 @@ def test_plan_matches_its_schema(tmp_path: Path) -> None:
 def test_random_damage_is_repaired_or_explained(seed: int, tmp_path: Path) -> None:
     outcome = run_trial(seed, tmp_path)
     assert outcome.outcome != "defect", outcome.reasons
+
+
+def test_directory_with_the_name_of_a_checkpoint_is_not_set_aside(tmp_path: Path) -> None:
+    table = LakeTable(tmp_path / "table")
+    BASES["spark/checkpoint_classic"](table.path)
+    checkpoint = table.find_in_log("*.checkpoint.parquet")
+    checkpoint.unlink()
+    checkpoint.mkdir()
+    plan = deltaspec.plan_repair(str(table.path))
+    assert [name for each in plan.repairs for name in each.files if name == checkpoint.name] == []
+    assert "but a directory" in " ".join(each.reason for each in plan.not_repaired)
+
+
+def test_plan_names_the_table_by_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = LakeTable(tmp_path / "table")
+    BASES["spark/plain"](table.path)
+    table.live_files()[-1].unlink()
+    monkeypatch.chdir(tmp_path)
+    assert deltaspec.plan_repair("table").table == str(tmp_path / "table")
