@@ -79,7 +79,7 @@ def plan(table: str, output: str, level: str, choose: tuple[str, ...], **_: Any)
     history=set-aside   a checkpoint replaces all older files of the log
     version=N           a table whose latest version is lost returns to version N
 
-    The exit code is as of `deltaspec validate` for the table as the plan would leave it.
+    The exit code has the meaning that it has for `deltaspec validate`, of the table as the plan would leave it.
     """
     choose_allocator()
     with faster_imports():

@@ -39,7 +39,8 @@ from deltaspec.validation.options import Options
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.version import __version__
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
+from deltaspec.wire.storage.factory import is_uri
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store, format_local_path
 
 KINDS: tuple[Callable[[Context], Proposal], ...] = (
     lost_files.propose,
@@ -242,6 +243,7 @@ class _Planner(msgspec.Struct, frozen=True):
         """
         try:
             draft = build_draft(context.log, changes, self.created_ms)
+            self._require_readable(draft.hidden_files)
             overlay = build_overlay(self.store, draft, self.created_ms)
             report = validate_store(overlay, self.options, self.progress)
             refusal = explain_refusal(self.before if best is None else best.report, report)
@@ -265,6 +267,10 @@ class _Planner(msgspec.Struct, frozen=True):
         change, log = return_to_version.propose(self.store, self.entries, target, version, distrusted, self.before)
         require_repairable(log)
         draft = Draft(None, {}, list(change.set_aside), [], frozenset())
+        try:
+            self._require_readable(draft.hidden_files)
+        except StorageError as fault:
+            raise TableUnreadable(f"{self.store.uri}: cannot return to version {target}: {fault}") from fault
         report = validate_store(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
         refusal = explain_lost_return(self.before, report)
         if refusal is not None:
@@ -281,7 +287,7 @@ class _Planner(msgspec.Struct, frozen=True):
         commit = None if draft.commit is None else _digest(*draft.commit)
         plan = RepairPlan(
             deltaspec=__version__,
-            table=self.store.uri,
+            table=_get_location(self.store),
             table_id=table_id,
             version=version,
             listing=digest_listing(self.entries.values()),
@@ -298,13 +304,23 @@ class _Planner(msgspec.Struct, frozen=True):
         )
         return ProvedPlan(plan, draft.new_files)
 
+    def _require_readable(self, names: Sequence[str]) -> None:
+        """Raise `StorageError` for a file that cannot be set aside, such as a directory with the name of a file."""
+        for name in names:
+            self.store.read_range(f"{LOG_DIRECTORY}/{name}", 0, 1)
+
     def _digest_listed(self, name: str) -> LogFileDigest:
-        """Return the digest of a file that is set aside. Raises `StorageError` if it cannot be read."""
+        """Return the digest of a file that is set aside."""
         digest, size = sha256(), 0
         for chunk in self.store.chunks(f"{LOG_DIRECTORY}/{name}"):
             digest.update(chunk)
             size += len(chunk)
         return LogFileDigest(name=name, size_bytes=size, sha256=digest.hexdigest())
+
+
+def _get_location(store: Store) -> str:
+    """Return the URI or the absolute path of a table."""
+    return store.uri if is_uri(store.uri) or store.root is None else format_local_path(store.root)
 
 
 def _digest(name: str, content: bytes) -> LogFileDigest:

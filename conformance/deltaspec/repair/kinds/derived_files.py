@@ -109,7 +109,7 @@ def _build_changes(
     repair = Repair(
         kind="set-aside-derived-file",
         rules=rules,
-        summary=f"Set aside {what} that contradicts the commits ({changes}); readers use the commits.",
+        summary=f"Set aside {what} that is damaged or contradicts the commits ({changes}); readers use the commits.",
         files=list(names),
         effect="none",
     )
