@@ -175,16 +175,16 @@ def _write_checkpoint(options: ScaleOptions, directory: Path, adds: Path, versio
             low, high = (options.files * each // options.sidecars for each in (number, number + 1))
             rows = [{"add": {**msgspec.json.decode(next(lines))["add"], "dataChange": False}} for _ in range(low, high)]
             name = f"{build_uuid(number + 1)}.parquet"
-            part = CheckpointFiles(
-                version, "uuid-parquet", True, uuid=build_uuid(0), sidecars=[SidecarFile(name, rows)]
-            )
+            part = CheckpointFiles(version, "uuid-parquet", True, sidecars=[SidecarFile(name, rows)])
             encoded = encode_checkpoint(part)[f"_sidecars/{name}"]
             (log / "_sidecars" / name).write_bytes(encoded)
             body = {"path": name, "sizeInBytes": len(encoded), "modificationTime": _WRITTEN_MS}
             sidecars.append({"sidecar": body})
-    rows: list[Line] = [{"checkpointMetadata": {"version": version}}, *created, *sidecars]
+    actions: list[Line] = [{"checkpointMetadata": {"version": version}}, *created, *sidecars]
     uuid = build_uuid(0)
-    whole = CheckpointFiles(version, "uuid-parquet", True, uuid=uuid, rows=rows)
+    whole = CheckpointFiles(version, "uuid-parquet", True, uuid=uuid, rows=actions)
     name = uuid_checkpoint_name(version, uuid, "parquet")
     (log / name).write_bytes(encode_checkpoint(whole)[name])
-    (log / "_last_checkpoint").write_bytes(json.dumps({"version": version, "size": len(rows) + options.files}).encode())
+    (log / "_last_checkpoint").write_bytes(
+        json.dumps({"version": version, "size": len(actions) + options.files}).encode()
+    )
