@@ -12,16 +12,17 @@ from deltaspec.version import __version__
 
 TYPE_CHECKING = False  # importing it from `typing` would take most of the time of `import deltaspec`
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import timedelta
     from typing import Unpack
 
+    from deltaspec.many_tables.report import TablesReport
     from deltaspec.repair.plan_format import RepairPlan
     from deltaspec.report.report_types import Report
     from deltaspec.validation.options import OptionArguments
     from deltaspec.validation.progress import Progress
 
-__all__ = ["__version__", "plan_repair", "validate"]
+__all__ = ["__version__", "plan_repair", "validate", "validate_many"]
 
 
 def validate(
@@ -108,6 +109,47 @@ def validate(
         budget=budget,
     )
     return run_request(request, progress).report
+
+
+def validate_many(
+    tables: str | Sequence[str],
+    *,
+    jobs: int = 1,
+    results: str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    budget: str | float | timedelta | None = None,
+    **options: Unpack[OptionArguments],
+) -> TablesReport:
+    """Validate several tables, and return what `deltaspec validate --format json` prints, and each report.
+
+    A table that cannot be read does not stop the others: its result says why it has no report.
+
+    Args:
+        tables: paths, URIs, and globs over folders such as `s3://lake/*/orders`.
+        jobs: tables to validate at once, each in a process. A program that is a file needs
+            `if __name__ == "__main__":` around the call for more than one, as every use of `multiprocessing` does.
+        results: path or URI of a Delta table to which the results are appended. It is created if it does not exist.
+            `deltaspec.report.results_rows.SCHEMA` describes its columns. Needs the extra `deltalake`.
+        storage_options: as in `validate`, also for `results`.
+        progress: called with `tables`, the number of tables that have ended, and their number.
+        budget: as in `validate`, for each table.
+        options: as in `validate`.
+
+    Raises:
+        InvalidUsage: an option has an invalid value, a glob is invalid, or the results cannot be written.
+    """
+    from deltaspec.many_tables.validate import validate_tables
+
+    return validate_tables(
+        tables,
+        options,
+        jobs=jobs,
+        results=results,
+        storage_options=storage_options,
+        progress=progress,
+        budget=budget,
+    )
 
 
 def plan_repair(

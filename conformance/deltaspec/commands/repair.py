@@ -12,6 +12,7 @@ from deltaspec.commands.completion import complete_table
 from deltaspec.commands.configuration import ConfiguredCommand, get_given_options
 from deltaspec.commands.printing import print_text
 from deltaspec.commands.progress import show_progress
+from deltaspec.commands.repair_apply import apply
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.commands.validate import validate
 from deltaspec.exit_codes import ExitCode
@@ -128,3 +129,6 @@ def _print_plan(found: RepairPlan, output: str) -> None:
         return
     print_text(f"after the repair: {found.after.verdict}")
     print_text(f"Next  read {quote(output)}/README.md")
+
+
+repair.add_command(apply)

@@ -75,3 +75,11 @@ def explain_refusal(before: Report, after: Report) -> str | None:
     if gone <= 0 and fewer <= 0:
         return "it would end no finding"
     return None
+
+
+def describe_summary(summary: VerdictSummary) -> str:
+    """Return a verdict in a few words."""
+    found = ", ".join(f"{code} {number:,}" for code, number in sorted(summary.violations.items()))
+    unchecked = f"{summary.not_checked:,} not checked" if summary.not_checked else ""
+    details = "; ".join(each for each in (found, unchecked) if each)
+    return f"{summary.verdict.upper()} at level {summary.level}{f' ({details})' if details else ''}"
