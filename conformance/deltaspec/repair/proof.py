@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaspec.candidates.reference.log_reader import LoadedTable, build_state
@@ -119,7 +120,7 @@ class _FileHasher:
             deleted = set() if add.deletion_vector is None else set(self._vectors.rows(add.deletion_vector))
             with RowBatches(self._access, key) as source:
                 return self._hash(source, add, BitMap64(deleted))
-        except (DeltaspecError, UnreadableRows, Incomparable, ValueError, OSError):
+        except (DeltaspecError, UnreadableRows, Incomparable, ValueError, OSError, pa.ArrowException):
             return None
 
     def _hash(self, source: RowBatches, add: Add, deleted: BitMap64) -> tuple[int, int]:

@@ -130,6 +130,16 @@ def test_checkpoint_is_kept_if_the_commits_are_disputed(tmp_path: Path) -> None:
     ]
 
 
+def test_overwritten_file_is_not_described_again(tmp_path: Path) -> None:
+    table = LakeTable(tmp_path / "table")
+    BASES["delta_rs/orders"](table.path)
+    file = table.live_files()[-1]
+    pq.write_table(pq.ParquetFile(file).read().slice(0, 10), file)
+    plan = deltaspec.plan_repair(str(table.path))
+    assert plan.repairs == []
+    assert {each.rule for each in plan.not_repaired if "probably overwritten" in each.reason} >= {"DAT002", "PQT002"}
+
+
 def test_append_only_table_loses_no_rows(tmp_path: Path) -> None:
     table = LakeTable(tmp_path / "table")
     BASES["delta_rs/orders"](table.path)

@@ -10,7 +10,8 @@ from deltaspec.repair.context import Context, Proposal, list_rules, refuse_findi
 from deltaspec.repair.plan_format import Repair
 from deltaspec.report.report_types import Finding
 
-RULES = frozenset({"CFG002", "CFG004", "DOM001", "DOM011", "EVO001", "FEA004", "FIL014", "FIL070", "PRO008", "CON001"})
+RULES = frozenset({"CFG004", "DOM001", "DOM011", "FEA004", "FIL014", "FIL070", "PRO008"})
+"""Only violations: a divergence may be on purpose, and a new feature keeps older engines out."""
 _CHANGES_MEANING = {
     "catalogManaged": "a catalog must manage the table first",
     "columnMapping": "readers would resolve the columns of all files in another way",

@@ -36,6 +36,7 @@ _STATISTICS = frozenset(
 RULES = _SIZE | _COUNTS | _STATISTICS
 MAX_FILE_BYTES = 256 << 20
 """Larger files are not read: their columns are in memory while statistics are computed."""
+_OVERWRITTEN = "size and statistics of the file differ from the log, so the file was probably overwritten; restore it"
 _COLUMN_KEYS = ("minValues", "maxValues", "nullCount")
 
 
@@ -52,6 +53,10 @@ def propose(context: Context) -> Proposal:
     for key, findings in wrong.items():
         findings = [each for each in findings if each.severity == "violation"]
         if not findings or key in lost or key not in live:  # the file is removed
+            continue
+        rules = {each.rule for each in findings}
+        if rules & _SIZE and rules - _SIZE:
+            proposal.not_repaired += refuse_findings(findings, _OVERWRITTEN)
             continue
         try:
             proposal.changes.append(_build_change(context, key, live[key], findings))
@@ -73,7 +78,7 @@ def _build_change(context: Context, key: str, file: LiveFile, findings: list[Fin
     repair = Repair(
         kind="correct-statistics",
         rules=rules,
-        summary=f"Add a sound data file again with its true {' and '.join(corrected) or 'values'}.",
+        summary=f"Add a readable data file again with the {' and '.join(corrected) or 'values'} that it has itself.",
         files=[file.add.path],
         effect="none",
     )
@@ -95,7 +100,7 @@ def _compute_statistics(context: Context, key: str, add: Add, findings: list[Fin
     state = build_state(context.log.snapshot)
     try:
         true = _parse(_compute_all(context, state, key, add)) or {}
-    except (DeltaspecError, UnreadableRows, ValueError, OSError) as fault:
+    except (DeltaspecError, UnreadableRows, ValueError, OSError, pa.ArrowException) as fault:
         raise _NotCorrected(f"the rows of the file cannot be read: {fault}") from fault
     if add.deletion_vector is not None:
         true["tightBounds"] = False

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
@@ -143,7 +144,7 @@ def _read_stored(context: Context, key: str, name: str) -> list[str | None]:
             values.update(batch.column(0).unique().to_pylist())
             if len(values) > 1:
                 raise _NotKnown(f"the rows of the file have several values of {name}")
-    except (DeltaspecError, OSError) as fault:
+    except (DeltaspecError, OSError, pa.ArrowException) as fault:
         raise _NotKnown(f"the file cannot be read: {fault}") from fault
     if any(isinstance(each, bytes) for each in values):
         raise _NotKnown(f"binary values of {name} have no text form that all engines share")
