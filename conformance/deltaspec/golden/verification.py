@@ -93,6 +93,7 @@ def _check_verdict(case: StoredCase, table: Path) -> Iterator[str]:
             history="all",
             allow_outside=True,
             accept_unchecked=unknown,
+            revision=case.description.spec.until or "current",
             catalog_commits=None if known is None else str(answer),
         )
         report = run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))

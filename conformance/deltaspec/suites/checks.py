@@ -13,7 +13,7 @@ import pyarrow as pa
 from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import AcceptedErrors, Operation
 from deltaspec.golden.importing.questions import Question
-from deltaspec.suites.table_requirements import list_table_requirements
+from deltaspec.golden.table_requirements import list_table_requirements
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 

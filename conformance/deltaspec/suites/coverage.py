@@ -4,9 +4,9 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+from deltaspec.golden.table_requirements import TABLE_REQUIREMENTS
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.refuse import check_broken_table
-from deltaspec.suites.table_requirements import TABLE_REQUIREMENTS
 from deltaspec_generators.faulty_tables import FAULTY_TABLES
 
 TABLE_CONTENT = "drawn tables"
