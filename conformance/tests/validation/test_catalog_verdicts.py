@@ -41,8 +41,9 @@ def build(root: Path, spec: dict[str, Any]) -> tuple[CatalogTable, dict[str, Any
     staged = [parse_staged(each) for each in spec.get("staged", "").split()]
     newest = max([*published, *(version for version, _, _ in staged), spec.get("latest", 0)])
     commits = {version: commit(version) for version in range(newest + 1)}
-    change = CHANGES.get(spec.get("change", ""), lambda commits: None)
-    change(commits)
+    change = spec.get("change", "")
+    if change in CHANGES:
+        CHANGES[change](commits)
     for version in published:
         table.publish(version, commits[version])
     for version, number, is_partial in staged:
@@ -52,8 +53,8 @@ def build(root: Path, spec: dict[str, Any]) -> tuple[CatalogTable, dict[str, Any
             path = table.log / staged_commit_name(version, uuid(number))
             path.write_bytes(path.read_bytes()[:-CUT_BYTES])
     write_derived_files(table, spec, commits)
-    if change in AFTER:
-        AFTER[change](table)
+    if change in FILE_CHANGES:
+        FILE_CHANGES[change](table)
     parsed = [(each, *parse_staged(each.rstrip("i"))) for each in spec.get("ratified", "").split()]
     found = [
         {"version": version, "content": encode(commits[version]).decode()}
@@ -122,17 +123,7 @@ def upgrade(commits: Commits) -> None:
     commits[2].append(protocol())
 
 
-def keep(commits: Commits) -> None:
-    """Change nothing but files; see `AFTER`."""
-
-
-def keep_too(commits: Commits) -> None:
-    """Change nothing but files; see `AFTER`."""
-
-
 CHANGES: dict[str, Callable[[Commits], None]] = {
-    "publish_other_content": keep,
-    "delete_newest_file": keep_too,
     "drop_published_transaction": drop_transaction,
     **{
         each.__name__: each
@@ -142,11 +133,13 @@ CHANGES: dict[str, Callable[[Commits], None]] = {
         )
     },
 }
-AFTER: dict[Callable[[Commits], None], Callable[[CatalogTable], None]] = {
-    keep: publish_other_content,
-    keep_too: lambda table: (table.root / "f2.parquet").unlink(),
-    remove_first_file: lambda table: (table.root / "f0.parquet").unlink(),
+"""Changes of commits before they are written."""
+FILE_CHANGES: dict[str, Callable[[CatalogTable], None]] = {
+    "publish_other_content": publish_other_content,
+    "delete_newest_file": lambda table: (table.root / "f2.parquet").unlink(),
+    "remove_first_file": lambda table: (table.root / "f0.parquet").unlink(),
 }
+"""Changes of the written table."""
 
 
 def judge(table: CatalogTable, **options: Any) -> str:
@@ -168,6 +161,10 @@ def test_verdict(name: str, tmp_path: Path) -> None:
         file = tmp_path / "answer.json"
         file.write_text(json.dumps(answer))
         assert judge(table, catalog_commits=str(file)) == spec["with"]
+
+
+def test_every_change_is_used() -> None:
+    assert {spec["change"] for spec in TABLES.values() if "change" in spec} == {*CHANGES, *FILE_CHANGES}
 
 
 def test_tables_are_many_and_cite_the_text() -> None:
