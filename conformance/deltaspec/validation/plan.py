@@ -106,6 +106,15 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     """The log has only staged commits, and nothing that a published commit leaves behind."""
 
     @cached_property
+    def listed_checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Complete checkpoints of the listing, including those of later versions than the catalog knows."""
+        if self.listed is None:
+            return self.all_checkpoints
+        return tuple(
+            find_complete_checkpoints(each.name for each in self.listed if is_defined(each.name, self.revision))
+        )
+
+    @cached_property
     def commits_after_gaps(self) -> set[int]:
         """Listed commits whose predecessor is missing."""
         if not self.missing:

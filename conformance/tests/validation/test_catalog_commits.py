@@ -30,6 +30,7 @@ from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.report.report_types import CATALOG, Report
 from deltaspec.validation.catalog_commits import build_catalog_schema, render_catalog_schema
 from deltaspec.validation.options import Options
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, encode_checkpoint
 
 ROOT = Path(__file__).parents[3]
 
@@ -197,6 +198,43 @@ def test_catalog_behind_the_published_log(tail: CatalogTable) -> None:
     assert list_reasons(report) == [
         "the latest version of the catalog is 0, but version 1 is published; later versions were not read"
     ]
+
+
+@pytest.fixture
+def behind(tmp_path: Path) -> CatalogTable:
+    """Return a table with the published versions 0 to 3; version 3 removes the file of version 0."""
+    table = build_tail(tmp_path / "table", published=3, staged=0)
+    table.publish(3, [info(3), remove("f0.parquet"), add("f3.parquet")])
+    return table
+
+
+def test_hint_names_a_published_checkpoint_that_is_later_than_the_catalog_knows(behind: CatalogTable) -> None:
+    rows = [each for version in range(4) for each in commit(version)[1:]]
+    for name, data in encode_checkpoint(CheckpointFiles(3, rows=rows), {}).items():
+        behind.write(name, data)
+    behind.write("_last_checkpoint", json.dumps({"version": 3, "size": len(rows)}).encode())
+    report = validate(behind, 2)
+    assert (report.verdict, report.version, report.totals) == ("incomplete", 2, {})
+    (hint,) = report.checked.derived_files_not_compared
+    assert (hint.file, hint.reason) == ("_delta_log/_last_checkpoint", "its checkpoint is later than version 2")
+    behind.write("_last_checkpoint", json.dumps({"version": 9, "size": len(rows)}).encode())
+    assert validate(behind, 2).totals == {"LCP004": 1}
+
+
+def test_derived_files_that_are_later_than_the_catalog_knows(behind: CatalogTable) -> None:
+    behind.write(f"{2:020d}.{3:020d}.compacted.json", b"not json\n")
+    behind.write(f"{3:020d}.crc", b"not json")
+    behind.write(f"{3:020d}.checkpoint.parquet", b"not parquet")
+    report = validate(behind, 2)
+    assert (report.verdict, report.version, report.totals) == ("incomplete", 2, {})
+
+
+def test_published_commit_that_is_later_than_the_catalog_knows_removes_a_file(behind: CatalogTable) -> None:
+    (behind.root / "f0.parquet").unlink()
+    report = validate(behind, 2)
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    reasons = {each.reason for each in report.checked.not_checked if each.file == "f0.parquet"}
+    assert reasons == {"f0.parquet: is missing; a later commit removed it"}
 
 
 def test_catalog_without_commits_that_are_not_published(tail: CatalogTable) -> None:

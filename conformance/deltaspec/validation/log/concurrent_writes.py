@@ -29,6 +29,7 @@ from deltaspec.validation.log.staged_files import StagedFiles, read_staged_files
 from deltaspec.validation.plan import Plan
 from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
+from deltaspec.wire.storage.ratified_store import RatifiedStore
 
 HINT = "_last_checkpoint"
 LISTINGS = 5
@@ -128,7 +129,7 @@ class LaterCommits:
         checkpoints = (each.files[0] for each in plan.all_checkpoints if each.version == plan.version)
         self._own = own if own in plan.entries else next(checkpoints, own)
         """A file of the validated version."""
-        self._add_names(plan.entries)
+        self._add_names({*plan.entries, *(entry.name for entry in plan.listed or ())})
 
     def find_removed(self, keys: Collection[str]) -> dict[str, bool | None]:
         """Return for each path whether a later commit removes it; None if some later commit cannot be read.
@@ -160,8 +161,9 @@ class LaterCommits:
     def refresh(self) -> None:
         """List the log again."""
         try:
-            names = (entry.name for entry in self._store.list_log())
-            self._add_names([name for name in names if is_defined(name, self._revision)])
+            store = self._store
+            entries = store.list_with_later() if isinstance(store, RatifiedStore) else store.list_log()
+            self._add_names([entry.name for entry in entries if is_defined(entry.name, self._revision)])
             self._store.size(f"{LOG_DIRECTORY}/{self._own}")  # a cleanup deletes older files first
         except DeltaspecError:  # the table may have been deleted
             self._is_known = False

@@ -51,7 +51,7 @@ def check_hint(
         {"file": HINT_FILE, "is_empty": True}
         if is_empty
         else build_hint_row(
-            data, facts.plan.all_checkpoints, parsed_checkpoints, facts.plan.sizes, facts.options.revision
+            data, facts.plan.listed_checkpoints, parsed_checkpoints, facts.plan.sizes, facts.options.revision
         )
     )
     found = findings.copy_without_findings()
@@ -70,7 +70,7 @@ def _explain_uncompared(
     version, newest, plan = row.get("version"), row["newest_checkpoint"], facts.plan
     if version is None or newest is None or version > newest:  # a finding says so
         return None
-    of_version = [each for each in plan.all_checkpoints if each.version == version]
+    of_version = [each for each in plan.listed_checkpoints if each.version == version]
     reads = [parsed_checkpoints[each] for each in of_version if each in parsed_checkpoints]
     for reason in filter(None, (each.incomplete_reason for each in reads)):
         findings.mark_undecided((last_checkpoint,), reason, HINT_FILE, read_columns=_COMPARED_COLUMNS)

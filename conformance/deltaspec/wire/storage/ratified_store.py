@@ -62,6 +62,13 @@ class RatifiedStore:
     def list_log(self) -> list[Entry]:
         return self.select(self.table.list_log())
 
+    def list_with_later(self) -> list[Entry]:
+        """List the log with the published commits of later versions than the catalog knows, which readers ignore."""
+        listed = self.table.list_log()
+        return sorted(
+            {entry.name: entry for entry in [*listed, *self.select(listed)]}.values(), key=lambda each: each.name
+        )
+
     def list_files(self) -> Iterator[Entry | StorageError]:
         yield from self.table.list_files()
 
