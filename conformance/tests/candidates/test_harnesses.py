@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from deltaspec.candidates import messages
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer, RatifiedCommit
 
 HARNESSES = Path(__file__).parents[2] / "harnesses"
 RUST = HARNESSES / "kernel_rust"
@@ -22,6 +23,10 @@ RUST_MESSAGES: dict[str, type[msgspec.Struct]] = {
     "SnapshotRequest": messages.Snapshot,
     "ScanRequest": messages.Scan,
     "ChangesRequest": messages.Changes,
+    "ApplyRequest": messages.Apply,
+    "ApplyAnswer": messages.ApplyAnswer,
+    "Catalog": CatalogAnswer,
+    "RatifiedCommit": RatifiedCommit,
     "Capabilities": messages.Capabilities,
     "FileEntry": messages.FileEntry,
     "SnapshotAnswer": messages.SnapshotAnswer,

@@ -46,14 +46,16 @@ pub fn describe(request: &Value) -> Result<Capabilities, Refusal> {
         max_reader_version: MAX_VALID_READER_VERSION,
         max_writer_version: MAX_VALID_WRITER_VERSION,
         types_not_supported: &["geometry", "geography"],
+        catalog: &["staged"], // `LogPath` names files only
     })
 }
 
-/// Ask the kernel whether it reads or writes a table with the feature. It refuses `catalogManaged`
-/// because the table has no in-commit timestamps; without a catalog the harness could not read such a table either.
+/// Ask the kernel whether it reads or writes a table with the feature. `catalogManaged` also needs in-commit timestamps.
 fn check_supported(feature: &TableFeature, operation: Operation) -> KernelResult<()> {
+    let managed = *feature == TableFeature::CatalogManaged;
     let build = |readers: Vec<TableFeature>| {
-        let writers = Some(vec![feature.clone()]);
+        let required = managed.then_some(TableFeature::InCommitTimestamp);
+        let writers = Some([feature.clone()].into_iter().chain(required).collect::<Vec<_>>());
         Protocol::try_new(MAX_VALID_READER_VERSION, MAX_VALID_WRITER_VERSION, Some(readers), writers)
     };
     let protocol = match operation {
@@ -69,7 +71,7 @@ fn check_supported(feature: &TableFeature, operation: Operation) -> KernelResult
         r#"{"type": "struct", "fields": []}"#.to_string(),
         vec![],
         None,
-        HashMap::new(),
+        managed.then(|| ("delta.enableInCommitTimestamps".to_string(), "true".to_string())).into_iter().collect(),
     );
     let table_root = Url::parse("file:///table/")?;
     TableConfiguration::try_new(metadata, protocol, table_root, 0)?.ensure_operation_supported(operation)

@@ -3,6 +3,7 @@
 //! Answers the candidate protocol: one JSON object per line on stdin and stdout, rows as Arrow IPC files.
 
 mod capabilities;
+mod catalog;
 mod errors;
 mod messages;
 mod predicates;

@@ -13,6 +13,20 @@ pub enum At {
     TimestampMs(i64),
 }
 
+/// What the catalog of a table knows.
+#[derive(Deserialize)]
+pub struct Catalog {
+    pub latest_version: u64,
+    #[serde(default)]
+    pub commits: Vec<RatifiedCommit>,
+}
+
+/// A ratified commit; the host gives no content, because the harness does not declare inline commits.
+#[derive(Deserialize)]
+pub struct RatifiedCommit {
+    pub staged: String,
+}
+
 #[derive(Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub enum Wanted {
@@ -29,6 +43,7 @@ pub struct SnapshotRequest {
     pub want: Vec<Wanted>,
     #[serde(default)]
     pub app_ids: Vec<String>,
+    pub catalog: Option<Catalog>,
 }
 
 #[derive(Deserialize)]
@@ -40,6 +55,7 @@ pub struct ScanRequest {
     pub predicate_tree: Option<Value>,
     #[serde(default)]
     pub row_ids: bool,
+    pub catalog: Option<Catalog>,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +73,7 @@ pub struct ApplyRequest {
     pub table: String,
     pub operation: Operation,
     pub commit: Option<Commit>,
+    pub catalog: Option<Catalog>,
 }
 
 #[derive(Deserialize)]
@@ -80,6 +97,7 @@ pub enum Operation {
         form: Option<String>,
     },
     Checksum {},
+    Publish {},
     AddColumn {
         name: Value,
         r#type: String,
@@ -118,15 +136,21 @@ pub struct Txn {
 pub struct ApplyAnswer {
     pub committed: bool,
     pub version: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub staged: Option<String>,
 }
 
 impl ApplyAnswer {
     pub fn committed(version: u64) -> Self {
-        Self { committed: true, version: Some(version) }
+        Self { committed: true, version: Some(version), staged: None }
+    }
+
+    pub fn staged(version: u64, name: String) -> Self {
+        Self { committed: false, version: Some(version), staged: Some(name) }
     }
 
     pub fn nothing() -> Self {
-        Self { committed: false, version: None }
+        Self { committed: false, version: None, staged: None }
     }
 }
 
@@ -147,6 +171,7 @@ pub struct Capabilities {
     pub max_reader_version: i32,
     pub max_writer_version: i32,
     pub types_not_supported: &'static [&'static str],
+    pub catalog: &'static [&'static str],
 }
 
 #[derive(Serialize)]

@@ -25,7 +25,7 @@ const CHANGE_COLUMNS: [&str; 3] = ["_change_type", "_commit_version", "_commit_t
 pub fn scan(engine: Arc<dyn Engine>, request: ScanRequest) -> Result<RowsAnswer, Refusal> {
     let url = table_url(&request.table)?;
     let predicate = read_predicate(request.predicate_tree.as_ref())?;
-    let snapshot = load_snapshot(engine.as_ref(), &url, request.at.as_ref())
+    let snapshot = load_snapshot(engine.as_ref(), &url, request.at.as_ref(), request.catalog.as_ref())
         .map_err(|error| Refusal::from_kernel(&error, Phase::Snapshot))?;
     let projection = Projection::new(&snapshot.schema(), request.columns.as_deref(), request.row_ids)?;
     let run = || {

@@ -6,17 +6,17 @@ use delta_kernel::arrow::array::{Array, AsArray, RecordBatch};
 use delta_kernel::arrow::datatypes::{Int32Type, Int64Type};
 use delta_kernel::engine::arrow_data::EngineDataArrowExt;
 use delta_kernel::history_manager::{HistoryCommitType, latest_version_as_of};
-use delta_kernel::snapshot::Snapshot;
-use delta_kernel::{Engine, KernelError, KernelResult, SnapshotRef};
+use delta_kernel::snapshot::{Snapshot, SnapshotBuilder};
+use delta_kernel::{Engine, KernelError, KernelResult, LogPath, SnapshotRef};
 use serde_json::Value;
 use url::Url;
 
 use crate::errors::{Phase, Refusal};
-use crate::messages::{At, FileEntry, SnapshotAnswer, SnapshotRequest, Wanted};
+use crate::messages::{At, Catalog, FileEntry, RatifiedCommit, SnapshotAnswer, SnapshotRequest, Wanted};
 
 pub fn read_snapshot(engine: &dyn Engine, request: SnapshotRequest) -> Result<Value, Refusal> {
     let url = table_url(&request.table)?;
-    load_snapshot(engine, &url, request.at.as_ref())
+    load_snapshot(engine, &url, request.at.as_ref(), request.catalog.as_ref())
         .and_then(|snapshot| describe(engine, &snapshot, &request))
         .map_err(|error| Refusal::from_kernel(&error, Phase::Snapshot))
 }
@@ -27,16 +27,39 @@ pub fn table_url(table: &str) -> Result<Url, Refusal> {
 }
 
 /// Load a version; a timestamp selects the newest version that is not younger.
-pub fn load_snapshot(engine: &dyn Engine, url: &Url, at: Option<&At>) -> KernelResult<SnapshotRef> {
+pub fn load_snapshot(
+    engine: &dyn Engine,
+    url: &Url,
+    at: Option<&At>,
+    catalog: Option<&Catalog>,
+) -> KernelResult<SnapshotRef> {
+    let builder = || -> KernelResult<SnapshotBuilder> {
+        let builder = Snapshot::builder_for(url);
+        Ok(match catalog {
+            None => builder,
+            Some(known) => builder
+                .with_log_tail(build_log_tail(engine, url, known)?)
+                .with_max_catalog_version(known.latest_version),
+        })
+    };
     let version = match at {
-        None => return Snapshot::builder_for(url).build(engine),
+        None => return builder()?.build(engine),
         Some(At::Version(version)) => *version,
         Some(At::TimestampMs(timestamp)) => {
-            let newest = Snapshot::builder_for(url).build(engine)?;
+            let newest = builder()?.build(engine)?;
             latest_version_as_of(&newest, engine, *timestamp, HistoryCommitType::Recreatable)?.version
         }
     };
-    Snapshot::builder_for(url).at_version(version).build(engine)
+    builder()?.at_version(version).build(engine)
+}
+
+/// Return the paths of the staged commits that the catalog names.
+fn build_log_tail(engine: &dyn Engine, url: &Url, known: &Catalog) -> KernelResult<Vec<LogPath>> {
+    let path = |commit: &RatifiedCommit| {
+        let file = engine.storage_handler().head(&LogPath::staged_commit_url(url.clone(), &commit.staged)?)?;
+        LogPath::staged_commit(url.clone(), &commit.staged, file.last_modified, file.size)
+    };
+    known.commits.iter().map(path).collect()
 }
 
 fn describe(engine: &dyn Engine, snapshot: &SnapshotRef, request: &SnapshotRequest) -> KernelResult<Value> {

@@ -29,13 +29,14 @@ use delta_kernel_default_engine::executor::TaskExecutor;
 use delta_kernel_default_engine::executor::tokio::TokioMultiThreadExecutor;
 use serde_json::Value;
 
+use crate::catalog::{StagingCommitter, choose_committer};
 use crate::errors::{Phase, Refusal};
-use crate::messages::{ApplyAnswer, ApplyRequest, Commit, Operation};
+use crate::messages::{ApplyAnswer, ApplyRequest, Catalog, Commit, Operation};
 use crate::predicates::parse_predicate;
 use crate::state::{load_snapshot, table_url};
 
 /// Kinds of operations that `apply` performs.
-pub const KINDS: &[&str] = &["create", "append", "delete", "checkpoint", "checksum", "add-column"];
+pub const KINDS: &[&str] = &["create", "append", "delete", "checkpoint", "checksum", "publish", "add-column"];
 
 const ENGINE_INFO: &str = "deltaspec kernel_rust";
 const ROW_INDEX: &str = "__deltaspec_row_index";
@@ -50,19 +51,19 @@ pub struct Writer {
 /// Perform an operation.
 pub fn apply(writer: &Writer, request: ApplyRequest) -> Result<ApplyAnswer, Refusal> {
     let commit = request.commit.unwrap_or_default();
-    let table = &request.table;
+    let table = &Table { path: &request.table, catalog: request.catalog.as_ref() };
     match request.operation {
         Operation::Create { schema, partition_by, properties, rows } => {
-            let version = create(writer, table, &schema, partition_by, properties, &commit)?;
+            let version = create(writer, table.path, &schema, partition_by, properties, &commit)?;
             match rows {
                 None => Ok(ApplyAnswer::committed(version)),
-                Some(rows) => Ok(ApplyAnswer::committed(append(writer, table, &rows, &Commit::default())?)),
+                Some(rows) => append(writer, table, &rows, &Commit::default()),
             }
         }
-        Operation::Append { rows } => Ok(ApplyAnswer::committed(append(writer, table, &rows, &commit)?)),
+        Operation::Append { rows } => append(writer, table, &rows, &commit),
         Operation::Delete { r#where } => {
             let tree = r#where.map(|found| found.tree);
-            Ok(delete(writer, table, tree.as_ref(), &commit)?.map_or_else(ApplyAnswer::nothing, ApplyAnswer::committed))
+            delete(writer, table, tree.as_ref(), &commit)
         }
         Operation::Checkpoint { form } => {
             let spec = parse_form(form.as_deref())?;
@@ -73,17 +74,29 @@ pub fn apply(writer: &Writer, request: ApplyRequest) -> Result<ApplyAnswer, Refu
             refuse_kernel(load(writer, table)?.write_checksum(writer.engine.as_ref()))?;
             Ok(ApplyAnswer::nothing())
         }
+        Operation::Publish {} => {
+            let committer = StagingCommitter::default();
+            refuse_kernel(load(writer, table)?.publish(writer.engine.as_ref(), &committer))?;
+            Ok(ApplyAnswer::nothing())
+        }
         Operation::AddColumn { name, r#type, nullable, after } => {
             let field = parse_column(&name, r#type, nullable, after.as_ref())?;
             let builder = load(writer, table)?.update_table(UpdateTableOperation::AlterTable, ENGINE_INFO, false);
-            Ok(ApplyAnswer::committed(commit_update(writer, change_facts(builder.add_column(field), &commit)?, &commit)?))
+            commit_update(writer, table, change_facts(builder.add_column(field), &commit)?)
         }
         Operation::Unknown => Err(Refusal::unsupported("operation", "the kernel does not offer this kind")),
     }
 }
 
-fn load(writer: &Writer, table: &str) -> Result<SnapshotRef, Refusal> {
-    load_snapshot(writer.engine.as_ref(), &table_url(table)?, None)
+/// A table that a request names.
+struct Table<'a> {
+    path: &'a str,
+    /// What its catalog knows; none if the path is enough.
+    catalog: Option<&'a Catalog>,
+}
+
+fn load(writer: &Writer, table: &Table) -> Result<SnapshotRef, Refusal> {
+    load_snapshot(writer.engine.as_ref(), &table_url(table.path)?, None, table.catalog)
         .map_err(|error| Refusal::from_kernel(&error, Phase::Snapshot))
 }
 
@@ -112,14 +125,15 @@ fn create(
 }
 
 /// Append the rows of an Arrow IPC file, one data file for each combination of partition values.
-fn append(writer: &Writer, table: &str, rows: &str, commit: &Commit) -> Result<u64, Refusal> {
+fn append(writer: &Writer, table: &Table, rows: &str, commit: &Commit) -> Result<ApplyAnswer, Refusal> {
     let snapshot = load(writer, table)?;
     let schema = snapshot.schema();
     let batch = refuse_kernel(read_rows(rows))?;
     let builder = snapshot.update_table(UpdateTableOperation::Write, ENGINE_INFO, true).with_blind_append();
     let engine = writer.engine.as_ref();
     let builder = change_facts(builder, commit)?;
-    let mut transaction = refuse_kernel(builder.build(engine, Box::new(FileSystemCommitter::new())))?;
+    let (committer, answer) = choose_committer(table.catalog);
+    let mut transaction = refuse_kernel(builder.build(engine, committer))?;
     let names = transaction.logical_partition_columns().to_vec();
     let state = refuse_kernel(transaction.write_state())?;
     for (values, part) in refuse_kernel(split_by_partition(&batch, &names, &schema))? {
@@ -128,7 +142,7 @@ fn append(writer: &Writer, table: &str, rows: &str, commit: &Commit) -> Result<u
         let context = refuse_kernel(builder.build())?;
         transaction.add_files(refuse_kernel(write_file(writer, part, context))?);
     }
-    read_version(transaction.commit(engine))
+    read_version(transaction.commit(engine)).map(|version| answer.committed(version))
 }
 
 fn read_rows(path: &str) -> KernelResult<RecordBatch> {
@@ -186,17 +200,18 @@ fn write_file(
     writer.executor.block_on(async move { engine.write_parquet(&data, &context).await })
 }
 
-/// Delete the rows that match a condition with deletion vectors; return None if no row matches.
-fn delete(writer: &Writer, table: &str, tree: Option<&Value>, commit: &Commit) -> Result<Option<u64>, Refusal> {
+/// Delete the rows that match a condition with deletion vectors; commit nothing if no row matches.
+fn delete(writer: &Writer, table: &Table, tree: Option<&Value>, commit: &Commit) -> Result<ApplyAnswer, Refusal> {
     let predicate = tree.map(parse_predicate).transpose()?.map(Arc::new);
     let snapshot = load(writer, table)?;
     let engine = writer.engine.as_ref();
     let builder = snapshot.clone().update_table(UpdateTableOperation::Delete, ENGINE_INFO, true);
     let builder = change_facts(builder, commit)?;
-    let mut transaction = refuse_kernel(builder.build(engine, Box::new(FileSystemCommitter::new())))?;
+    let (committer, answer) = choose_committer(table.catalog);
+    let mut transaction = refuse_kernel(builder.build(engine, committer))?;
     let found = refuse_kernel(find_rows(writer, &snapshot, predicate, transaction.logical_partition_columns()))?;
     if found.is_empty() {
-        return Ok(None);
+        return Ok(ApplyAnswer::nothing());
     }
     transaction.ack_row_tracking_preservation();
     let stage = || {
@@ -208,7 +223,7 @@ fn delete(writer: &Writer, table: &str, tree: Option<&Value>, commit: &Commit) -
     let (vectors, files) = refuse_kernel(stage())?;
     let files = files.into_iter().map(|batch| Ok(batch.scan_files));
     refuse_kernel(transaction.update_deletion_vectors(vectors, files))?;
-    read_version(transaction.commit(engine)).map(Some)
+    read_version(transaction.commit(engine)).map(|version| answer.committed(version))
 }
 
 /// Rows of a file.
@@ -372,10 +387,15 @@ fn add_facts<T: TransactionType>(
     Ok(builder)
 }
 
-fn commit_update(writer: &Writer, builder: TransactionBuilder<UpdateTable>, _: &Commit) -> Result<u64, Refusal> {
+fn commit_update(
+    writer: &Writer,
+    table: &Table,
+    builder: TransactionBuilder<UpdateTable>,
+) -> Result<ApplyAnswer, Refusal> {
     let engine = writer.engine.as_ref();
-    let transaction = refuse_kernel(builder.build(engine, Box::new(FileSystemCommitter::new())))?;
-    read_version(transaction.commit(engine))
+    let (committer, answer) = choose_committer(table.catalog);
+    let transaction = refuse_kernel(builder.build(engine, committer))?;
+    read_version(transaction.commit(engine)).map(|version| answer.committed(version))
 }
 
 fn read_version<S>(result: KernelResult<CommitResult<S>>) -> Result<u64, Refusal> {
