@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer
 from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import CATALOG, FEATURE_PREFIX, AcceptEntry
 from deltaspec.rules import RULES
@@ -22,7 +23,7 @@ from deltaspec.scales import LEVELS, Level
 from deltaspec.validation.accept_entries import is_expired, parse_accept_entry
 from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import read_baseline
-from deltaspec.validation.catalog_commits import RatifiedCommits, load_catalog_commits
+from deltaspec.validation.catalog_commits import load_catalog_commits
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.instants import At, AtArgument, parse_at, parse_instant
 from deltaspec.validation.plan import parse_history
@@ -82,7 +83,7 @@ class Options(msgspec.Struct, frozen=True, dict=True):
     """Report whose files are not checked again; None to check all."""
     confirm: bool = True
     """Look again at a data file before it is reported."""
-    catalog: RatifiedCommits | None = None
+    catalog: CatalogAnswer | None = None
     """What the catalog of the table says; None if it was not asked."""
 
     @classmethod
@@ -233,7 +234,7 @@ def _check_baseline(file: str | None) -> str | None:
     return file
 
 
-def _load_catalog(file: str | None) -> RatifiedCommits | None:
+def _load_catalog(file: str | None) -> CatalogAnswer | None:
     path = _check_file("catalog_commits", file)
     return None if path is None else load_catalog_commits(path)
 

@@ -1,6 +1,7 @@
 """Catalog-managed tables: names, and the commits that readers use. Source: Catalog-managed Tables (current)."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Annotated
 
 import msgspec
@@ -27,8 +28,13 @@ class RatifiedCommit(msgspec.Struct, frozen=True, omit_defaults=True):
     content: str | None = None
     """Content of an inline commit: one action as JSON in each line."""
 
+    @property
+    def source(self) -> str | None:
+        """Name of the staged commit relative to `_delta_log`; None for an inline commit."""
+        return None if self.staged is None else STAGED_COMMITS + self.staged.removeprefix(STAGED_COMMITS)
 
-class CatalogAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+
+class CatalogAnswer(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """What a catalog knows about a table. Its JSON is also a file of `deltaspec validate --catalog-commits`.
 
     Source: Getting Ratified Commits from the Catalog (current).
@@ -38,14 +44,12 @@ class CatalogAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     commits: tuple[RatifiedCommit, ...] = ()
     """With consecutive versions, ascending. Published commits may be left out."""
 
-    @property
+    @cached_property
     def sources(self) -> dict[int, str | None]:
         """Name of each staged commit relative to `_delta_log`, by version; None for an inline commit."""
-        return {
-            each.version: None if each.staged is None else f"{STAGED_COMMITS}{each.staged}" for each in self.commits
-        }
+        return {each.version: each.source for each in self.commits}
 
-    @property
+    @cached_property
     def contents(self) -> dict[int, bytes]:
         """Content of each inline commit, by version."""
         return {each.version: each.content.encode() for each in self.commits if each.content is not None}

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from deltaspec.protocol.features.catalog_managed import FEATURE, list_published_versions
+from deltaspec.protocol.features.catalog_managed import FEATURE, CatalogAnswer, list_published_versions
 from deltaspec.report.text import count
-from deltaspec.validation.catalog_commits import RatifiedCommits
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.staged_files import find_published_version, list_unpublished
@@ -27,7 +26,7 @@ def open_catalog(store: Store, options: Options) -> Store:
     catalog = options.catalog
     if catalog is None:
         return store
-    return RatifiedStore(store, catalog.sources, catalog.contents, catalog.latest)
+    return RatifiedStore(store, catalog.sources, catalog.contents, catalog.latest_version)
 
 
 def describe_unasked_catalog(names: Iterable[str]) -> str:
@@ -57,23 +56,23 @@ def mark_catalog(facts: LogFacts, findings: Findings) -> None:
             findings.mark_catalog_unknown(f"no catalog manages the table at version {facts.plan.version}")
 
 
-def _find_contradictions(catalog: RatifiedCommits, plan: Plan) -> Iterator[str]:
+def _find_contradictions(catalog: CatalogAnswer, plan: Plan) -> Iterator[str]:
     """Yield where the catalog and the listed log contradict each other."""
     names = {entry.name for entry in plan.listed or ()}
     published = find_published_version(names)
-    if published is not None and published > catalog.latest:
+    if published is not None and published > catalog.latest_version:
         yield (
-            f"the latest version of the catalog is {catalog.latest}, but version {published} is published; "
+            f"the latest version of the catalog is {catalog.latest_version}, but version {published} is published; "
             "later versions were not read"
         )
     for version, name in sorted(catalog.sources.items()):
         if name is not None and name not in names:
             yield f"the catalog ratified {name} as version {version}, but the file does not exist"
     known = {*list_published_versions(names), *(version for version, _ in catalog.sources.items())}
-    newest = max((version for version in known if version <= catalog.latest), default=NO_VERSION)
-    newest = max(newest, min(published or NO_VERSION, catalog.latest))
-    if newest < catalog.latest:
+    newest = max((version for version in known if version <= catalog.latest_version), default=NO_VERSION)
+    newest = max(newest, min(published or NO_VERSION, catalog.latest_version))
+    if newest < catalog.latest_version:
         yield (
-            f"the latest version of the catalog is {catalog.latest}, but version {newest + 1} is neither published nor "
-            "among its commits"
+            f"the latest version of the catalog is {catalog.latest_version}, but version {newest + 1} is neither "
+            "published nor among its commits"
         )

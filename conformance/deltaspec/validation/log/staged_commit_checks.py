@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from deltaspec.protocol.features.catalog_managed import FEATURE, group_versions_by_uuid
+from deltaspec.protocol.features.catalog_managed import FEATURE, CatalogAnswer, group_versions_by_uuid
 from deltaspec.protocol.log.file_names import STAGED_COMMITS, StagedCommit, commit_name, parse_log_file_name
-from deltaspec.validation.catalog_commits import RatifiedCommits
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.log.staged_commits import differs, find_staged_commit_fault, is_other_copy, staged_commits
@@ -51,7 +50,7 @@ def check_staged_commits(facts: LogFacts, findings: Findings) -> None:
         findings.evaluate_rows(staged_commits, [row])
 
 
-def _check_ratified(facts: LogFacts, findings: Findings, catalog: RatifiedCommits) -> None:
+def _check_ratified(facts: LogFacts, findings: Findings, catalog: CatalogAnswer) -> None:
     """Check the commits that the catalog ratified, staged or inline, and compare them with their published copies."""
     if not findings.has_rules_for(staged_commits):
         return

@@ -62,21 +62,23 @@ def build_key(
         "--baseline": None if options.baseline is None else escape_file_name(options.baseline),
         "the set of accepted findings": None if acceptance is None else _list_accepted(acceptance),
         "--since": None if options.since is None else options.since.version,
-        "--catalog-commits": None if options.catalog is None else options.catalog.digest,
+        "--catalog-commits": None if options.catalog is None else _compute_digest(options.catalog),
         _LISTING: _compute_listing_digest(plan),
     }
 
 
 def _list_accepted(acceptance: Acceptance) -> list[Any]:
-    digest = sha256(
-        msgspec.json.encode(sorted((name, each.count) for name, each in acceptance.known.items()))
-    ).hexdigest()
+    digest = _compute_digest(sorted((name, each.count) for name, each in acceptance.known.items()))
     return [*(msgspec.to_builtins(each) for each in acceptance.entries), digest]
 
 
 def _compute_listing_digest(plan: Plan) -> str:
     listed = sorted((each.name, each.size_bytes, each.modified_ms) for each in (*plan.entries.values(), *plan.ignored))
-    return sha256(msgspec.json.encode(listed)).hexdigest()
+    return _compute_digest(listed)
+
+
+def _compute_digest(value: Any) -> str:
+    return sha256(msgspec.json.encode(value)).hexdigest()
 
 
 def to_bytes(key: Key) -> bytes:
