@@ -46,7 +46,7 @@ def render_parquet(report: Report) -> bytes:
     """Return the bytes of the file. Its metadata has the report without findings as JSON, under `deltaspec`."""
     rows = [{"table": report.table, "version": report.version, **row} for row in _list_rows(report)]
     head = msgspec.json.encode(msgspec.structs.replace(report, findings=[], rules={}, accepted=[]))
-    table = pa.Table.from_pylist([_replace_lone_surrogates(row) for row in rows], SCHEMA)
+    table = pa.Table.from_pylist([replace_lone_surrogates(row) for row in rows], SCHEMA)
     sink = BytesIO()
     pq.write_table(table.replace_schema_metadata({"deltaspec": head}), sink, compression="zstd")
     return sink.getvalue()
@@ -78,7 +78,7 @@ def _build_row(finding: Finding, report: Report) -> dict[str, Any]:
     return row if doc is None else row | {"why": doc.why, "fix": doc.fix, "url": doc.url, "fix_class": doc.fix_class}
 
 
-def _replace_lone_surrogates(row: dict[str, Any]) -> dict[str, Any]:
+def replace_lone_surrogates(row: dict[str, Any]) -> dict[str, Any]:
     """Escape what UTF-8 cannot encode."""
     return {
         name: value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value

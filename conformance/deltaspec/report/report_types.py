@@ -354,6 +354,25 @@ class AcceptedFinding(msgspec.Struct, frozen=True, kw_only=True):
     link: str = ""
 
 
+class SparkAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run on Spark read the files of the table."""
+
+    log: Literal["executors", "spark"]
+    """`executors`: with the storage clients of deltaspec. `spark`: Spark read the log and passed its bytes on."""
+    files: Literal["executors", "driver", "not read"]
+    """What read the files outside the log."""
+    reason: str | None = None
+    """Why executors could not read the table; None if they could."""
+
+    @property
+    def description(self) -> str:
+        """The way in one printable line."""
+        if self.reason is None:
+            return "executors read the table"
+        files = "the driver read all other files" if self.files == "driver" else "other files were not read"
+        return f"Spark read the log, {files}: executors cannot read the table ({_printable(self.reason)})"
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Result of one validation run. The JSON Schema is published as `reports/report.schema.json`."""
 
@@ -368,6 +387,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     level: str
     engine: str
     """Name of the backend: `embedded` or `spark`."""
+    access: SparkAccess | None = None
+    """How Spark read the table; None with the embedded backend."""
     history: str
     clock: int | None = None
     """Time against which retention was checked, in milliseconds since the epoch; None if it was not checked."""

@@ -93,6 +93,9 @@ def _header(report: Report, console: Console) -> None:
         if at.otherwise is not None:
             text += f"; other engines may read version {at.otherwise}, because file times run backwards (S69)"
         console.print(Text.assemble(("at     ", "dim"), text))
+    if report.access is not None:
+        for number, line in enumerate(wrap_text(report.access.description, console.width - len(_INDENT))):
+            console.print(Text.assemble(("spark  " if number == 0 else " " * 7, "dim"), line))
     console.print()
 
 

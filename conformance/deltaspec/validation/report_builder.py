@@ -35,7 +35,7 @@ from deltaspec.scales import SEVERITIES
 from deltaspec.validation.advice import add_advice, list_report_steps
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
-from deltaspec.validation.ledger import find_unused_rules, is_count_of_missing
+from deltaspec.validation.ledger import find_rule_of_missing_commits, find_unused_rules, is_count_of_missing
 from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.undecided import describe_unknown_readers
 from deltaspec.validation.options import Options
@@ -80,7 +80,7 @@ def build_report(result: RunResult, backend: str) -> Report:
     undecided = drop_unused_rules(findings.not_checked, facts.state)
     accepted = _find_accepted_reasons(result)
     ledger = build_ledger([*undecided, *list_blocked_rules(options)], options.accept_unchecked, accepted)
-    ledger = _accept_lost_files(ledger, findings)
+    ledger = _accept_losses(ledger, findings)
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
     ledger = [replace(each, file=_name_source(each.file, options)) for each in ledger]
@@ -312,22 +312,24 @@ def build_ledger(
     ]
 
 
-def _accept_lost_files(ledger: list[NotChecked], findings: Findings) -> list[NotChecked]:
-    """Flag what could not be checked because of a lost file whose finding is accepted.
+def _accept_losses(ledger: list[NotChecked], findings: Findings) -> list[NotChecked]:
+    """Flag what could not be checked because of a lost file or commit whose finding is accepted.
 
-    A file with a lost deletion vector is read, so only rules of level rows depend on it.
+    A file with a lost deletion vector is read, so only rules of level rows depend on it. What missing commits leave
+    unchecked is accepted if all findings about them are.
     """
     if findings.acceptance is None:
         return ledger
     lost = findings.accepted.list_lost_files(findings.acceptance)
     without_vector = {file for code, files in lost.items() if code.startswith("DVX") for file in files}
     without_data = {file for code, files in lost.items() if not code.startswith("DVX") for file in files}
-    all_missing = "DAT001" in lost and "DAT001" not in findings.totals
+    accepted_rules = findings.accepted.count_accepted(findings.acceptance).keys() - findings.totals.keys()
     return [
         replace(each, accepted=True)
         if each.file in without_data
         or (each.file in without_vector and each.rule in RULES and RULES[each.rule].level == "rows")
-        or (all_missing and is_count_of_missing(each.reason))
+        or ("DAT001" in accepted_rules and is_count_of_missing(each.reason))
+        or find_rule_of_missing_commits(each.reason) in accepted_rules
         else each
         for each in ledger
     ]

@@ -39,6 +39,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("rules", "fix_cases", "views", "sql", "wire", "protocol", "report", "scales"),
         *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
+    "deltaspec.catalog_server": {"errors", "output_files"},
     "deltaspec.candidates": {
         "protocol",
         "model",
@@ -65,6 +66,10 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.extraction": {
         *("validation", "rules", "wire", "golden", "protocol", "report", "requirements"),
         *("errors", "output_files"),
+    },
+    "deltaspec.repair": {
+        *("validation", "rules", "candidates", "wire", "protocol", "model", "report"),
+        *("errors", "exit_codes", "input_files", "output_files", "version"),
     },
     "deltaspec.pages": {"report", "errors", "installation", "scales"},
     "deltaspec.matrix": {
@@ -113,6 +118,7 @@ ENTRY_POINTS = (
 LATE_IMPORTS = {
     "pyspark": "is optional",
     "boto3": "is optional",
+    "deltalake": "is optional",
     "moto": "is optional",
     "werkzeug": "is optional",
     "hypothesis": "is optional",
@@ -135,6 +141,7 @@ LATE_IMPORTS = {
     "deltaspec.version": "on executors",
     "deltaspec.build": "on executors",
     "deltaspec.candidates.registry": "only for `doctor`",
+    "deltaspec.many_tables.spark_runs": "only on Spark",
     "deltaspec.model.rows": "needs pyarrow",
     "deltaspec.report.text": "only for errors",
     "deltaspec.sql": "only for tables with SQL expressions",
