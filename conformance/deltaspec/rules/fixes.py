@@ -3,7 +3,7 @@
 Each case is an action that a data engineer can take and loses no data, or says which rows are lost.
 """
 
-from deltaspec.fix_cases import DELTA_SPARK, Fix, FixCase
+from deltaspec.fix_cases import Fix, FixCase
 from deltaspec.rules.fix_texts import RESTORE, RESTORE_IF_LOADABLE, REWRITE_CHECKPOINT_BY_HAND
 
 RESTORE_VERSION: Fix = (FixCase(fix_class="restore", text=RESTORE),)
@@ -337,12 +337,11 @@ ASSIGN_NESTED_IDS: Fix = (
         text="Copy the rows to a new table, or disable the compatibility.",
     ),
     FixCase(
-        fix_class="command",
+        fix_class="decide",
         condition="ids are missing",
         evidence="missing_ids",
-        engine=DELTA_SPARK,
-        commands=("REORG TABLE {t} APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))",),
-        text="It assigns the ids and rewrites the files.",
+        text="Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in Delta Spark, which assigns them "
+        "and rewrites the files, or disable the compatibility.",
     ),
 )
 DISABLE_COMPATIBILITY: Fix = (

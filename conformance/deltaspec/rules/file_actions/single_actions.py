@@ -2,7 +2,6 @@
 
 import polars as pl
 
-from deltaspec.rules.command_fixes import PURGE_VECTORS
 from deltaspec.rules.file_fixes import (
     COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
     RECOMPUTE_STATISTICS,
@@ -158,11 +157,12 @@ def vector_without_feature() -> pl.Expr:
     return (pl.col("kind") == "add") & pl.col("has_deletion_vector") & ~pl.col("deletion_vectors_supported")
 
 
-@rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions, fix=PURGE_VECTORS)
+@rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions)
 def vector_without_num_records() -> pl.Expr:
     """A file with a deletion vector has no numRecords in its statistics.
 
     Readers cannot compute the number of remaining rows without opening the file.
+    Fix (repair): Run `REORG TABLE t APPLY (PURGE)` in Delta Spark, which rewrites files with deletion vectors.
 
     Conforms::
         kind: add, statistics_are_kept: true, has_deletion_vector: true, num_records: 10
