@@ -376,6 +376,14 @@ def lake(session: nox.Session) -> None:
 
 
 @nox.session
+def fixes(session: nox.Session) -> None:
+    """Prove the fixes of class `command` with Delta Spark, and write `reports/fixes.md`; `nox -s fixes -- CFG005`."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "fixes", *session.posargs)
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz data, checkpoint and vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `-- --replay FILE`.
 
