@@ -26,7 +26,7 @@ def run_embedded(uri: str, options: Options, settings: RunSettings, storage: Sto
     """Validate a table in this process. `deltaspec.validate` documents options, settings and errors."""
     store = open_store(uri, storage)
     listed = load_pinned_listing(store)
-    store = open_catalog(store, options)
+    store = open_catalog(store, options.ratified)
     plan, options = plan_run(store, listed, options)
     findings = options.create_findings()
     findings.acceptance = build_acceptance(

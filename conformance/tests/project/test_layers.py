@@ -114,6 +114,7 @@ LATE_IMPORTS = {
     "boto3": "is optional",
     "moto": "is optional",
     "werkzeug": "is optional",
+    "httpx": "is optional",
     "hypothesis": "is optional",
     "jinja2": "is optional",
     "markupsafe": "is optional",
