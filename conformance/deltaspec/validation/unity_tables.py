@@ -71,7 +71,7 @@ def resolve_table(location: str, address: str | None, storage: StorageSettings) 
         table = client.load_table(name)
         check_location(table.location, connection.host, is_on_this_machine=connection.is_loopback)
         found = [] if is_local(table.location) else client.find_credentials(name, table)
-        settings = StorageSettings({**storage.given, **_choose_credentials(table.location, found)})
+        settings = StorageSettings({**storage.given, **choose_credentials(table.location, found)})
         source = CatalogSource(address or "", location)
         return ResolvedTable(table.location, settings, build_ratified(name, table), source)
     except TableUnreadable as fault:
@@ -137,7 +137,7 @@ def check_location(location: str, host: str, *, is_on_this_machine: bool) -> Non
         raise UnusableAnswer(f"the catalog gives {shown} as location, which is no container of Azure")
 
 
-def _choose_credentials(location: str, found: list[Credential]) -> dict[str, str]:
+def choose_credentials(location: str, found: list[Credential]) -> dict[str, str]:
     """Return the settings of the credential with the longest prefix; none if the catalog vends none.
 
     Raises:

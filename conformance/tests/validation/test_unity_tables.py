@@ -5,20 +5,24 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from helpers.catalog_client import CatalogClient, staged_name
-from helpers.catalog_tables import CatalogTable
+from helpers.catalog_tables import CatalogTable, build_tail
 from helpers.cli import run, single_error_line
+from helpers.faulty_s3 import BUCKET, run_faulty_s3, set_environment
 from msgspec.structs import replace
 
 import deltaspec
-from deltaspec.catalog_server import KINDS, Catalog, CatalogServer, Failure, StagedCommitInfo, serve
+from deltaspec.catalog_server import KINDS, Catalog, CatalogServer, Failure, StagedCommitInfo, Table, serve
+from deltaspec.catalog_server.vending import StorageAccess
 from deltaspec.errors import DeltaspecError, StorageUnavailable, TableUnreadable
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.report.report_types import CATALOG, Report
-from deltaspec.validation.unity_tables import check_location
+from deltaspec.validation.unity_tables import check_location, choose_credentials
 from deltaspec.wire.catalog.http import TIMEOUT_VARIABLE, TOKEN_VARIABLE
+from deltaspec.wire.catalog.unity import Credential
 
 TABLE = "uc://main.default.orders"
 TOKEN = "dapi-very-secret-0123456789"
@@ -319,3 +323,38 @@ def test_answer_that_repeats_the_token(table: CatalogTable, server: CatalogServe
         validate(server)
     assert TOKEN not in str(caught.value)
     assert "\x1b" not in str(caught.value)
+
+
+def test_credentials_of_the_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment has no keys: the keys that the catalog vends open the table, and are in no output."""
+    with (
+        run_faulty_s3() as s3,
+        serve(Catalog(f"s3://{BUCKET}/lake"), token=TOKEN, access=StorageAccess("vended-id", "vended-key")) as server,
+    ):
+        set_environment(monkeypatch, s3)
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+            monkeypatch.delenv(name, raising=False)
+        local = build_tail(tmp_path / "table")
+        s3.upload(local.root, "lake/orders")
+        table = Table("id", "main", "default", "orders", f"s3://{BUCKET}/lake/orders", "MANAGED", {}, {}, 0, 0)
+        commits = {version: StagedCommitInfo(version, 0, staged_name(version), 1, 0) for version in (2, 3)}
+        server.catalog.add_table(replace(table, id=str(UUID(int=1)), latest=3, commits=commits))
+        result = run("validate", TABLE, "--catalog", server.url, "--history", "all")
+        assert result.exit_code == 0, result.output
+        assert "version 3" in result.output
+        assert "vended" not in result.output
+        server.catalog.add_table(replace(table, id=str(UUID(int=1)), location=f"s3://{BUCKET}/other", latest=0))
+        missing = run("validate", TABLE, "--catalog", server.url)
+        assert missing.exit_code == 2
+        assert "vended" not in missing.output
+
+
+def test_credentials_of_other_locations() -> None:
+    vended = [Credential("s3://bucket/other/", {"s3.access-key-id": "id"})]
+    with pytest.raises(TableUnreadable, match="gives credentials for s3://bucket/other/, not for the table"):
+        choose_credentials("s3://bucket/table", vended)
+    with pytest.raises(TableUnreadable, match=r"credentials that are not supported: gcs.oauth-token"):
+        choose_credentials("gs://bucket/table", [Credential("gs://bucket/table", {"gcs.oauth-token": "secret"})])
+    both = [Credential("s3://b/", {"s3.access-key-id": "wide"}), Credential("s3://b/t", {"s3.access-key-id": "narrow"})]
+    assert choose_credentials("s3://b/t", both) == {"AWS_ACCESS_KEY_ID": "narrow"}
+    assert choose_credentials("s3://b/t", []) == {}
