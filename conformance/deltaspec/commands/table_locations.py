@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from deltaspec.commands.table_names import normalize_location
-from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
+from deltaspec.errors import DeltaspecError, InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.input_files import read_input_file
 from deltaspec.wire.catalog.names import is_catalog_table, parse_catalog_name
 from deltaspec.wire.storage.factory import is_local
@@ -107,4 +107,5 @@ def _describe_faults(given: str, search: Callable[[], Iterator[str | Unsearched]
     except InvalidUsage:
         raise
     except DeltaspecError as fault:
-        yield Unsearched(describe_location(given), str(fault).removeprefix(f"{describe_location(given)}: "))
+        reason = str(fault).removeprefix(f"{describe_location(given)}: ")
+        yield Unsearched(describe_location(given), reason, is_outage=isinstance(fault, StorageUnavailable))

@@ -193,9 +193,10 @@ def test_server_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(TIMEOUT_VARIABLE, "1")
     with serve(Catalog(tmp_path.as_uri())) as server:
         url = server.url
-    result = run("validate", TABLE, "--catalog", url)
-    assert result.exit_code == 5
-    assert "cannot be reached" in single_error_line(result)
+    for name in (TABLE, "uc://main.default.*"):
+        result = run("validate", name, "--catalog", url)
+        assert (name, result.exit_code) == (name, 5)
+        assert "cannot be reached" in single_error_line(result)
 
 
 def test_wrong_token(table: CatalogTable, server: CatalogServer, monkeypatch: pytest.MonkeyPatch) -> None:
