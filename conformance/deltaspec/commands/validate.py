@@ -83,7 +83,8 @@ from deltaspec.wire.catalog.names import is_catalog_table
     "reports",
     multiple=True,
     metavar="FORMAT:PATH",
-    help="Write another report, in a format of --format, to this file; without PATH to stdout. Can be repeated.",
+    help="Write another report, in a format of --format, to this file; without PATH to stdout. delta:LOCATION appends "
+    "the results to a Delta table. Can be repeated.",
 )
 @click.option(
     "--samples",
@@ -180,7 +181,7 @@ from deltaspec.wire.catalog.names import is_catalog_table
     type=CountRange(min=1),
     default=1,
     show_default=True,
-    help="Tables to validate at once, each in a process.",
+    help="Tables to validate at once, each in a process; on Spark, jobs of many small tables or one large table.",
 )
 @click.option("-q", "--quiet/--no-quiet", help="Print only the verdict as text, and no progress.")
 @click.option(
@@ -193,13 +194,14 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     """Validate the TABLE at a path or URI, or several.
 
     Several tables are named by several arguments, by --tables-from, or by a glob over folders: 's3://lake/*/orders', or
-    'lake/**' for all below lake. With --backend spark, 'catalog.schema.*' names the Delta tables of a schema. The
-    output is the report of each table that does not conform, and a summary with a line for each table (text or json).
-    The exit code is the code of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not
-    stop the others. If a store has not answered for three tables, and for no other, its remaining tables are not run.
-    PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and
-    junit can also have one file for all tables. --findings-out, --state, --since and --catalog-commits also need
-    {table}, which a single table can use, too. Missing directories of such paths are created.
+    'lake/**' for all below lake. With --backend spark, 'catalog.schema.*' names the Delta tables of a schema,
+    'catalog.*' names all of a catalog, and small tables are validated inside of executors. The output is the report of
+    each table that does not conform, and a summary with a line for each table (text or json). The exit code is the code
+    of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not stop the others. If a store
+    has not answered for three tables, and for no other, its remaining tables are not run. PATH of --report then
+    contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit can also have
+    one file for all tables, and delta has one table for all. --findings-out, --state, --since and --catalog-commits
+    also need {table}, which a single table can use, too. Missing directories of such paths are created.
 
     uc://catalog.schema.table is a table of the Unity Catalog at --catalog, uc://catalog.schema.* all Delta tables of a
     schema. The catalog gives location, credentials, and the commits that it ratified. Requests have the token in

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -31,14 +32,15 @@ from deltaspec.validation.pipeline import check_table
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.resume import saved_buckets
-from deltaspec.validation.spark import driver, log_sources, log_tasks, payloads, spark_buckets
+from deltaspec.validation.spark import checkpoint_slices, driver, log_sources, log_tasks, payloads, spark_buckets
+from deltaspec.validation.spark.bucket_counts import BucketCounts
 from deltaspec.validation.spark.driver import SparkLog, check_table_on_spark
 from deltaspec.validation.spark.log_fetch import Fetch
 from deltaspec.validation.spark.payloads import Payload, batches_to_payloads, payloads_to_batches
 from deltaspec.validation.spark.spark_buckets import SparkBuckets
 from deltaspec.validation.spark.table_access import TableAccess, ask_catalog
 from deltaspec.validation.stopping import Budget
-from deltaspec.wire.log import line_decoder
+from deltaspec.wire.log import line_decoder, row_slices
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec_generators.table_files import TableFiles, write_table
@@ -53,7 +55,7 @@ def embedded_backend(
 
     def validate(uri: str, options: Options) -> Report:
         table = open_store(uri)
-        store = open_catalog(table, options)
+        store = open_catalog(table, options.ratified)
         plan, options = plan_run(store, table.list_log(), options)
         buckets = LocalBuckets(rows_in_memory, count, rows_of_a_stage=0)
         findings = options.create_findings()
@@ -86,13 +88,14 @@ def list_backend(
     budget: Budget | None = None,
     before_job: Callable[[InProcessJobs, int], None] = lambda jobs, number: None,
 ) -> Backend:
-    """Return the Spark backend over lists of rows in `count` buckets, ordered by a seed.
+    """Return the Spark backend over lists of rows in `count` buckets of one to three splits, ordered by a seed.
 
     SQL expressions of the metadata are not evaluated by Spark. `before_job` is called with the number of each job.
     """
 
     def validate(uri: str, options: Options) -> Report:
         store, jobs = open_store(uri), InProcessJobs(seed, before_job=before_job)
+        counts = BucketCounts(count, splits=1 + seed % 3)
         listing = store.list_log()
         access = TableAccess(uri, store, listing, store, None)
         if not executors_can_read:
@@ -102,7 +105,7 @@ def list_backend(
         access = ask_catalog(access, options)
         store = access.store
         plan, options = plan_run(store, listing, options)
-        findings, buckets = options.create_findings(), SparkBuckets(jobs, access, count, budget=budget)  # type: ignore[arg-type]
+        findings, buckets = options.create_findings(), SparkBuckets(jobs, access, counts, budget=budget)  # type: ignore[arg-type]
         findings.acceptance = build_acceptance(options.accept, options.baseline, store)
         log = SparkLog(jobs, access, build_read_context(store, plan, options), findings, buckets)  # type: ignore[arg-type]
         with (
@@ -126,17 +129,19 @@ def validate_on_spark(
     resume: bool = False,
     **options: Any,
 ) -> Report:
-    """Validate a table with the Spark backend and a number of buckets."""
+    """Validate a table with the Spark backend and a number of buckets of the log; each has two of files."""
     from deltaspec.validation.spark.run import run_on_spark
 
     settings = RunSettings(state=state, resume=resume)
-    return run_on_spark(session, uri, Options.create(**options), settings, bucket_count=bucket_count)
+    counts = None if bucket_count is None else BucketCounts(bucket_count, splits=2)
+    return run_on_spark(session, uri, Options.create(**options), settings, bucket_counts=counts)
 
 
 def report_to_builtins(report: Report) -> dict[str, Any]:
-    """Return a report as plain values, without the name of the backend."""
+    """Return a report as plain values, without the name of the backend and what only Spark reports."""
     found: dict[str, Any] = msgspec.to_builtins(report)
     found.pop("engine")
+    found.pop("access")
     return found
 
 
@@ -178,6 +183,8 @@ def use_small_batches() -> Iterator[None]:
         patch.object(log_tasks, "BATCH_ROWS", 2),
         patch.object(payloads, "FRAME_ROWS", 2),
         patch.object(spark_buckets, "FRAME_ROWS", 1),
+        patch.object(checkpoint_slices, "SMALLEST_SLICE_BYTES", 1),
+        patch.object(row_slices, "BATCH_ROWS", 2),
         patch.object(buckets, "ROWS_AT_ONCE", 3),
         patch.object(saved_buckets, "ROWS_AT_ONCE", 2),
     ):
@@ -278,9 +285,15 @@ class InProcessFrame:
         return self.transform(lambda rows: sorted(rows, key=lambda row: [getattr(row, name) for name in columns]))
 
     def selectExpr(self, *expressions: str) -> InProcessFrame:  # noqa: N802 - name in Spark
-        """Return the frame itself: fetched files are already payloads."""
-        assert expressions == ("name AS tag", "CAST(0 AS INT) AS bucket", "content AS payload")
-        return self
+        """Compute the number of another bucket. Fetched files are already payloads."""
+        if expressions == ("name AS tag", "CAST(0 AS INT) AS bucket", "content AS payload"):
+            return self
+        tag, bucket, payload = expressions
+        found = re.fullmatch(r"bucket % (\d+) AS bucket", bucket)
+        assert found
+        assert (tag, payload) == ("tag", "payload")
+        count = int(found[1])
+        return self.transform(lambda rows: [row._replace(bucket=row.bucket % count) for row in rows])
 
     def transform(self, change: Callable[[Partition], Partition]) -> InProcessFrame:
         """Return the frame with changed partitions."""
@@ -304,7 +317,11 @@ class InProcessJobs:
 
     def frame(self, rows: list[Payload], partitions: int | None = None) -> InProcessFrame:
         found = InProcessFrame(lambda: [_convert_through_arrow(rows)], 1, self.seed)
-        return found if partitions is None else found.repartition(partitions, "bucket")
+        return found if partitions is None else self.partition(found, partitions)
+
+    def partition(self, rows: InProcessFrame, count: int) -> InProcessFrame:
+        """Hash the numbers of buckets, as Spark before 4.1 does."""
+        return rows.repartition(count, "bucket")
 
     def run(self, rows: InProcessFrame, task: Callable[[Iterable[Payload]], Iterator[Payload]]) -> InProcessFrame:
         pickled = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
@@ -324,14 +341,13 @@ class InProcessJobs:
         for each in frame.partitions:
             yield from each
 
+    collect_results = fetch = rows
+
     def repeat_once(self, run: Callable[[], Any]) -> Any:
         return run()
 
     def compute_again(self) -> None:
         self.lose_partitions(1)
-
-    def compute(self, frame: InProcessFrame, partitions: int) -> None:
-        """Do nothing: all partitions of a frame are computed together."""
 
     def unpersist_frame(self, frame: InProcessFrame) -> None:
         frame.is_released, frame.is_persisted, frame.kept = True, False, {}

@@ -19,7 +19,7 @@ from deltaspec.validation.plan import Plan
 from deltaspec.version import __version__
 from deltaspec.wire.storage.interface import Store, escape_file_name
 
-STATE_FORMAT = 5
+STATE_FORMAT = 6
 """Format number of a state. Increase it if the content or the encoding of a state changes within a release."""
 Key = dict[str, Any]
 """JSON values by the name that messages use."""
@@ -28,7 +28,7 @@ _LISTING, _CLOCK = "the listing of the log", "the clock"
 
 
 def build_key(
-    options: Options, store: Store, plan: Plan, backend: str, buckets: int, acceptance: Acceptance | None
+    options: Options, store: Store, plan: Plan, backend: str, buckets: int | list[int], acceptance: Acceptance | None
 ) -> Key:
     """Build the key of a run.
 
@@ -37,7 +37,7 @@ def build_key(
         store: the table.
         plan: of the run.
         backend: name of the backend, with the way it reads the table.
-        buckets: number of buckets.
+        buckets: number of buckets, or several such numbers.
         acceptance: what the user accepts; None for nothing.
     """
     return {

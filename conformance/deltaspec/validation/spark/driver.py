@@ -28,9 +28,11 @@ from deltaspec.validation.log.undecided import mark_checkpoint_undecided
 from deltaspec.validation.pipeline import RunResult, check_files, check_log, recording_stop
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.validation.spark.checkpoint_slices import CombinedPart, combine_slices, split_parts
 from deltaspec.validation.spark.constraint_evaluation import check_constraints_on_spark
+from deltaspec.validation.spark.constraint_stage import OPEN_FILES, evaluate_constraints
 from deltaspec.validation.spark.jobs import Jobs
-from deltaspec.validation.spark.log_sources import Sources
+from deltaspec.validation.spark.log_sources import LogRequest, Sources
 from deltaspec.validation.spark.log_tasks import (
     PART,
     RAW,
@@ -39,6 +41,7 @@ from deltaspec.validation.spark.log_tasks import (
     FactsTask,
     FileSource,
     LogUnit,
+    PartResult,
     PartUnit,
     ReadTask,
     tag_of_actions,
@@ -95,13 +98,17 @@ def _check_table(source: SparkLog, result: RunResult) -> None:
     if result.facts.constraints_on_spark and result.facts.replay_blocked_reason is None:
         with leaving_undecided("rows"):
             source.progress("constraints", 0, None)
+            source.buckets.run_stage(
+                evaluate_constraints, result.facts, result.findings, (LIVE_FILES,), opens_files=True
+            )
+            source.buckets.drop((LIVE_FILES,))
             result.findings.merge(source.buckets.run_once(partial(_check_row_constraints, source, result)))
 
 
 def _check_row_constraints(source: SparkLog, result: RunResult) -> Findings:
     findings = result.findings.copy_without_findings()
-    live_files = source.buckets.iter_frames(LIVE_FILES)
-    check_constraints_on_spark(source.jobs.session, result.facts, findings, live_files)
+    open_files = source.buckets.iter_frames(OPEN_FILES)
+    check_constraints_on_spark(source.jobs.session, result.facts, findings, open_files)
     return findings
 
 
@@ -173,14 +180,15 @@ class SparkLog:
     def _read_table_actions(self) -> None:
         """Read every file of the log that has actions. File actions stay on executors."""
         request = self._sources.request(self._units, self.context.plan.sizes)
+        rows, tasks = self._sources.partition(request, len(self._units))
         task = ReadTask(self._executor_context, self.findings.copy_without_findings(), request.reader)
-        frame = self.raw = self.jobs.run(sort_payloads(request.frame, "tag", "bucket"), task)
+        frame = self.raw = self.jobs.run(sort_payloads(rows, "tag", "bucket"), task)
         results: dict[int, Any] = dict(request.faults)
 
         def take(row: Payload) -> None:
             results[row.bucket] = payload_to_value(row.payload)
 
-        found = self.buckets.collect(self.findings, frame, others=(SUMMARY, TOP), take=take, keep=True)
+        found = self.buckets.collect(self.findings, frame, others=(SUMMARY, TOP), take=take, tasks=tasks, keep=True)
         self._file_actions = found.produced
         for unit in self._units:
             result = results[unit.number] if unit.number in results else self._sources.find_missing_reason(unit)
@@ -237,39 +245,73 @@ class SparkLog:
         Returns:
             The files whose actions did not all arrive: Spark may repeat a task after its files were deleted.
         """
+        lost = self._check_file_actions(split=self.executors_can_read)
+        if lost is None:
+            lost = self._check_file_actions(split=False)
+        assert lost is not None
+        for read in self.parsed_checkpoints.values():
+            mark_checkpoint_undecided(self.findings, read)
         assert self.raw is not None
-        rows = self.raw.filter(self.raw["tag"] == RAW)
-        request = self._sources.request(self._parts, self.context.plan.sizes)
+        self.buckets.release(self.raw)
+        return [self._units[number].file for number in self._file_sources if tag_of_actions(number) in lost]
+
+    def _check_file_actions(self, *, split: bool) -> dict[str, str] | None:
+        """Check all file actions, with large files of checkpoints split into slices or not.
+
+        Returns:
+            Differences by tag, if rows were lost; None if a slice could not be read completely.
+        """
+        sizes, findings = self.context.plan.sizes, self.findings.copy_without_findings()
+        units = split_parts(self._parts, sizes, self.jobs.parallelism) if split else self._parts
+        request = self._sources.request(units, sizes, first=len(self._units))
         task = FactsTask(
             self._executor_context,
             self.findings.copy_without_findings(),
             request.reader,
             self._file_sources,
-            self.buckets.count,
+            self.buckets.counts,
         )
-        frame = self.jobs.run(sort_payloads(rows.unionAll(request.frame), "tag", "bucket"), task)
-        results: dict[int, tuple[PartSummary, int | None]] = {
-            number: (PartSummary(storage_error=str(error)), None) for number, error in request.faults.items()
-        }
+        rows, tasks = self._add_raw_rows(request, len(units))
+        frame = self.jobs.run(sort_payloads(rows, "tag", "bucket"), task)
+        results: list[PartResult] = []
         lost: dict[str, str] = {}
 
         def take(row: Payload) -> None:
-            results[row.bucket] = payload_to_value(row.payload)
+            results.append(payload_to_value(row.payload))
 
-        self.buckets.collect(self.findings, frame, self._file_actions, (PART,), take, mark_lost=lost.update)
+        found = self.buckets.collect(
+            findings, frame, self._file_actions, (PART,), take, tasks=tasks, mark_lost=lost.update, keep=True
+        )
+        combined = combine_slices(results)
+        if combined is None:
+            self.buckets.release(frame)
+            return None
+        self.findings.merge(findings)
+        self.buckets.add(found.produced, frame)
+        self.buckets.release(frame)
+        for number, error in request.faults.items():
+            combined[number] = CombinedPart(PartSummary(storage_error=str(error)))
         for unit in self._parts:
-            if unit.number not in results:
+            if unit.number not in combined:
                 error = self._sources.find_missing_reason(unit)
-                results[unit.number] = PartSummary(storage_error=str(error)), None
-            summary, misplaced = results[unit.number]
+                combined[unit.number] = CombinedPart(PartSummary(storage_error=str(error)))
+            part = combined[unit.number]
             read = self.parsed_checkpoints[unit.checkpoint]
-            read.add_part(unit.part, summary)
-            if misplaced is not None:
-                read.misplaced_files = (read.misplaced_files or 0) + misplaced
-        for read in self.parsed_checkpoints.values():
-            mark_checkpoint_undecided(self.findings, read)
-        self.buckets.release(self.raw)
-        return [self._units[number].file for number in self._file_sources if tag_of_actions(number) in lost]
+            read.add_part(unit.part, part.summary)
+            if part.misplaced_files is not None:
+                read.misplaced_files = (read.misplaced_files or 0) + part.misplaced_files
+        return lost
+
+    def _add_raw_rows(self, request: LogRequest, units: int) -> tuple[DataFrame, int]:
+        """Return the rows of a request and the file actions of JSON files, and the number of their tasks."""
+        assert self.raw is not None
+        files = len(self._file_actions.tags)
+        if files == 0:
+            return self._sources.partition(request, units)
+        rows = self.raw.filter(self.raw["tag"] == RAW)
+        if units:
+            rows = rows.unionAll(request.frame)
+        return self._sources.partition(replace(request, frame=rows), units + files)
 
 
 def _list_units(plan: Plan) -> list[LogUnit]:

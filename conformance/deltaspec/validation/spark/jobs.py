@@ -83,7 +83,9 @@ class Jobs:
             change_settings(own, list_settings(own))
         self.parallelism = parallelism or compute_parallelism(session)
         self._checkpoints = has_checkpoint_directory(session)
-        self._accepts_arrow = int(session.version.partition(".")[0]) >= 4
+        version = tuple(int(each) for each in re.findall(r"\d+", session.version)[:2])
+        self._accepts_arrow = version >= (4, 0)
+        self._places_rows = version >= (4, 1)
         self._persisted: dict[int, DataFrame] = {}
         self.job_store: JobStore | None = None
         """Saves the results of jobs for a run that resumes; None saves nothing."""
@@ -99,7 +101,17 @@ class Jobs:
         """Create a Spark frame from rows of the driver."""
         table: Any = payloads_to_arrow(rows) if self._accepts_arrow else [tuple(row) for row in rows]
         frame = self.session.createDataFrame(table, SCHEMA)
-        return frame if partitions is None else frame.repartition(partitions, "bucket")
+        return frame if partitions is None else self.partition(frame, partitions)
+
+    def partition(self, rows: DataFrame, count: int) -> DataFrame:
+        """Put the rows of bucket i into partition i modulo `count`.
+
+        Spark before 4.1 can only hash the number again, which leaves some partitions empty and puts several buckets
+        into others.
+        """
+        if self._places_rows and hasattr(rows, "repartitionById"):
+            return rows.repartitionById(count, "bucket")
+        return rows.repartition(count, "bucket")
 
     def run(self, rows: DataFrame, task: Task) -> DataFrame:
         """Run a task on every partition. The result is kept until `unpersist_frame`, or saved in the job store.
@@ -144,24 +156,44 @@ class Jobs:
                 frame.unpersist(blocking=True)
                 _persist(frame)
 
-    def compute(self, frame: DataFrame, partitions: int) -> None:
-        """Compute all partitions of a persisted frame in parallel, if `rows` fetches them one at a time.
+    def collect_results(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
+        """Compute all partitions in parallel, and yield the rows, of which the driver has two batches at a time.
 
-        Classic Spark computes a partition that it fetches only while the one before is used.
+        One job computes the partitions, and one fetches each `BATCH_OF_RESULTS` bytes of payloads. A few partitions
+        are collected by one job.
 
-        Raises:
-            SparkFailed: a job failed.
-        """
-        if partitions > MAX_COLLECTED_PARTITIONS:
-            self.run_jobs(frame.count)
-
-    def rows(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
-        """Yield the rows of a frame. Many partitions are fetched one at a time.
+        Args:
+            frame: small rows of a kept result.
+            partitions: number of partitions of the result.
 
         Raises:
             SparkFailed: a job failed.
         """
         if partitions <= MAX_COLLECTED_PARTITIONS:
+            yield from self.fetch(frame, 1)
+            return
+        ((size,),) = self.run_jobs(frame.selectExpr("coalesce(sum(length(payload)), 0)").collect)
+        batches = int(size) // BATCH_OF_RESULTS + 1
+        # the hash of the payload is the same if Spark repeats a task
+        yield from self.fetch(frame if batches == 1 else frame.repartition(batches, "payload"), batches)
+
+    def rows(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
+        """Yield the rows of a frame. Many partitions are fetched one at a time, each by a job.
+
+        Raises:
+            SparkFailed: a job failed.
+        """
+        return self.fetch(frame, 1 if partitions <= MAX_COLLECTED_PARTITIONS else partitions)
+
+    def fetch(self, frame: DataFrame, batches: int) -> Iterator[Payload]:
+        """Yield the rows of a frame, each partition by a job, or all at once if there is one.
+
+        The driver has the rows of two partitions at a time.
+
+        Raises:
+            SparkFailed: a job failed.
+        """
+        if batches == 1:
             found: Iterable[Row] = self.run_jobs(frame.collect)
         else:
             found = self.run_jobs(lambda: frame.toLocalIterator(prefetchPartitions=True))
@@ -188,7 +220,9 @@ def _persist(frame: DataFrame) -> DataFrame:
 
 
 MAX_COLLECTED_PARTITIONS = 64
-"""Number of partitions up to which all rows are collected at once, which is faster than one job per partition."""
+"""Number of partitions up to which all rows are collected at once, without a job that measures them first."""
+BATCH_OF_RESULTS = 64 << 20
+"""Bytes of payloads that one job brings to the driver."""
 
 
 def _build_job_function(task: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

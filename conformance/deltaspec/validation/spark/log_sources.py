@@ -46,7 +46,10 @@ class LogRequest(msgspec.Struct, frozen=True):
     """The input of a job."""
 
     frame: DataFrame
+    """Rows for the reader. Rows without content are not distributed over tasks."""
     reader: Reader
+    has_content: bool = False
+    """Rows have the content of files, which Spark has distributed."""
     faults: dict[int, StorageError] = msgspec.field(default_factory=dict)
     """Why a unit has no row, by its number."""
 
@@ -73,17 +76,18 @@ class Sources:
         self._jobs = jobs
         self._access = access
 
-    def request(self, units: Iterable[U], sizes: Mapping[str, int]) -> LogRequest:
+    def request(self, units: Iterable[U], sizes: Mapping[str, int], first: int = 0) -> LogRequest:
         """Build the rows for a task, one for each unit.
 
         Args:
             units: files of the log.
             sizes: size in bytes of each, by name relative to `_delta_log`.
+            first: bucket of the first row without content; the others follow.
         """
         wanted = list(units)
         if self._access.executors_can_read:
-            rows = [value_to_payload(UNIT, unit.number, unit) for unit in wanted]
-            return LogRequest(self._jobs.frame(rows, self._partitions(len(rows))), Reader(self._access.executor_store))
+            rows = [value_to_payload(UNIT, bucket, unit) for bucket, unit in enumerate(wanted, first)]
+            return LogRequest(self._jobs.frame(rows), Reader(self._access.executor_store))
         by_file: dict[str, list[Unit]] = defaultdict(list)
         for unit in wanted:
             by_file[unit.file].append(unit)
@@ -102,7 +106,7 @@ class Sources:
         unread = {name: fault for name, fault in supplied.items() if isinstance(fault, StorageError)}
         whys = {**found.faults, **odd, **unread}
         faults = {unit.number: why for name, why in whys.items() for unit in by_file[f"{LOG_DIRECTORY}/{name}"]}
-        return LogRequest(frame, Reader(self._access.executor_store, dict(by_file)), faults)
+        return LogRequest(frame, Reader(self._access.executor_store, dict(by_file)), has_content=True, faults=faults)
 
     def _read_supplied(self, names: Iterable[str]) -> dict[str, bytes | StorageError]:
         """Read the commits that a catalog supplies, which Spark does not find under these names."""
@@ -134,5 +138,11 @@ class Sources:
             return StorageError(f"{unit.file}: was not read")
         return find_missing_reason(self._jobs.session, self._access.uri, unit.file.removeprefix(f"{LOG_DIRECTORY}/"))
 
-    def _partitions(self, units: int) -> int:
-        return max(1, min(units, 4 * self._jobs.parallelism))
+    def partition(self, request: LogRequest, rows: int) -> tuple[DataFrame, int]:
+        """Distribute a number of rows over tasks, unless they have the content of files.
+
+        Returns:
+            The rows, and the number of tasks.
+        """
+        tasks = max(1, min(rows, 4 * self._jobs.parallelism))
+        return (request.frame if request.has_content else self._jobs.partition(request.frame, tasks)), tasks

@@ -22,6 +22,7 @@ from deltaspec.validation.log.file_action_checks import (
     check_lines,
 )
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
+from deltaspec.validation.spark.bucket_counts import BucketCounts
 from deltaspec.validation.spark.log_sources import Reader
 from deltaspec.validation.spark.payloads import Payload, value_to_payload
 from deltaspec.validation.spark.row_totals import RowTotals
@@ -37,6 +38,7 @@ from deltaspec.wire.log.checkpoint_reader import (
 )
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, decode_line_stream, decode_lines
+from deltaspec.wire.log.row_slices import RowSlice
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 from deltaspec.wire.storage.prefetch import read_lines as stream_lines
 
@@ -77,11 +79,26 @@ class PartUnit(msgspec.Struct, frozen=True):
     part: CheckpointPart
     context: FileContext
     tag: str
+    rows: RowSlice = RowSlice()
+    """The rows of a Parquet file that a task reads."""
 
     @property
     def file(self) -> str:
         """Path relative to the table."""
         return self.part.file
+
+
+class PartResult(msgspec.Struct, frozen=True):
+    """What a task reports about a slice of a file of a checkpoint."""
+
+    number: int
+    """Number of the part."""
+    rows: RowSlice
+    summary: PartSummary
+    misplaced_files: int | None = None
+    """Number of its actions that belong in another part of the checkpoint; None if unknown."""
+    is_complete: bool = True
+    """All rows and typed columns of the slice were read, and the file is known to be the one of other slices."""
 
 
 class ReadTask(msgspec.Struct, frozen=True):
@@ -155,11 +172,10 @@ class FactsTask(msgspec.Struct, frozen=True):
     reader: Reader
     sources: dict[int, FileSource]
     """Source of the file actions of each JSON file, by the number of its unit."""
-    count: int
-    """Number of buckets."""
+    counts: BucketCounts
 
     def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
-        findings, output = self.recorder.copy_without_findings(), TaskOutput(self.count)
+        findings, output = self.recorder.copy_without_findings(), TaskOutput(self.counts)
         pending, received = _Pending(), RowTotals()
         for row in rows:
             if row.tag == RAW:
@@ -189,20 +205,23 @@ class FactsTask(msgspec.Struct, frozen=True):
         actions = StateActions(pa.concat_tables(pending.tables), provenance, source.context, source.tag)
         check_file_actions(self.context, findings, actions, output.put)
 
-    def _read_part(
-        self, store: Store, findings: Findings, unit: PartUnit, output: TaskOutput
-    ) -> tuple[PartSummary, int | None]:
-        """Return the summary of a file of a checkpoint, and the number of its actions that belong in another part."""
+    def _read_part(self, store: Store, findings: Findings, unit: PartUnit, output: TaskOutput) -> PartResult:
+        """Check a slice of a file of a checkpoint."""
         summary, revision = PartSummary(), self.context.options.revision
         files = tuple(f"{LOG_DIRECTORY}/{name}" for name in unit.checkpoint.files)
         parts = PartAssignmentCheck(files, vectors_supported=unit.context.deletion_vectors_supported)
         source, compared = _open_part(store, unit.part, revision), self.context.compares_files
-        for batch in iter_part_batches(unit.part, source, summary, revision, compared=compared):
+        typed_are_complete = True
+        for batch in iter_part_batches(unit.part, source, summary, revision, compared=compared, rows_of=unit.rows):
+            typed_are_complete &= batch.typed is None or not batch.typed.unread
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, unit.checkpoint.version)
             actions = StateActions(batch.table, provenance, unit.context, unit.tag, batch.typed)
             check_file_actions(self.context, findings, actions, output.put)
-        return summary, parts.misplaced_files
+        is_readable = summary.unreadable is None and summary.storage_error is None and summary.checksum is not None
+        return PartResult(
+            unit.number, unit.rows, summary, parts.misplaced_files, is_complete=is_readable and typed_are_complete
+        )
 
 
 def _open_part(store: Store, part: CheckpointPart, revision: Revision) -> Any:

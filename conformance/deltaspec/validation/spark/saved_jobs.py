@@ -21,6 +21,7 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation.output_location import require_outside_table
 from deltaspec.validation.resume.resume_folder import KEY_FILE, require_private_directory
 from deltaspec.validation.resume.resume_key import BUCKET_COUNT, Key, check_key, to_bytes
+from deltaspec.validation.spark.bucket_counts import BucketCounts
 from deltaspec.validation.spark.jobs import Jobs, translating_spark_errors
 from deltaspec.validation.spark.payloads import FAILED, SCHEMA, Payload
 from deltaspec.wire.storage.interface import Store, redact_uri
@@ -63,10 +64,10 @@ class SavedJobs:
         """Key of the run that saved the state; None if there is no state."""
 
     @property
-    def bucket_count(self) -> int | None:
-        """Number of buckets of the run that saved the state; None if there is no state."""
+    def bucket_counts(self) -> BucketCounts | None:
+        """Numbers of buckets of the run that saved the state; None if there is no state."""
         try:
-            return None if self.key is None else int(msgspec.json.decode(self.key)[BUCKET_COUNT])
+            return None if self.key is None else BucketCounts.from_key(msgspec.json.decode(self.key)[BUCKET_COUNT])
         except (msgspec.DecodeError, LookupError, TypeError, ValueError):
             return None  # `check_key` reports it
 

@@ -19,6 +19,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.findings_table import InMemorySink
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.validation.spark.bucket_counts import BucketCounts
 from deltaspec.validation.spark.jobs import Jobs, JobStore
 from deltaspec.validation.spark.payloads import (
     FAILED,
@@ -46,6 +47,8 @@ _RUN_ONCE_RESULT = "run once"
 """Tag of the result of `run_once`, and of the totals of the rows that it put into the buckets."""
 _DRIVER_BYTES = 64 << 20
 """Payloads that the driver collects before it hands them to Spark."""
+_DRIVER_ROWS = 250_000
+"""Number of rows that the driver fetches at a time to evaluate them, unless a bucket has more."""
 _COLLECTED_FRAMES = 8
 """Frames of `FRAME_ROWS` rows that a task collects per tag, so that buckets receive few large frames."""
 T = TypeVar("T")
@@ -79,7 +82,7 @@ class SparkBuckets:
         self,
         jobs: Jobs,
         access: TableAccess,
-        count: int,
+        counts: BucketCounts,
         progress: Progress = ignore_progress,
         budget: Budget | None = None,
     ) -> None:
@@ -88,7 +91,7 @@ class SparkBuckets:
         Args:
             jobs: run the stages.
             access: says whether executors can read the table. If not, the driver runs the stages that open files.
-            count: number of buckets.
+            counts: numbers of buckets.
             progress: called after each bucket of a stage.
             budget: time after which executors stop; None for no limit.
         """
@@ -96,17 +99,27 @@ class SparkBuckets:
         self._budget = budget
         self._access = access
         self._progress = progress
-        self.count = count
+        self.counts = counts
         self._frames: list[tuple[RowTotals, DataFrame]] = []
         self._driver_rows: list[Payload] = []
         self._driver_totals = RowTotals()
         self.job_store: JobStore | None = None
         """Saves what the driver computes for a run that resumes; None saves nothing."""
 
+    @property
+    def count(self) -> int:
+        """Number of buckets for stages that open no files."""
+        return self.counts.log
+
+    @property
+    def readers(self) -> int:
+        """See `Buckets.readers`."""
+        return self.counts.files if self._access.executors_can_read else 1
+
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():  # a tag without rows would make a stage run on nothing
             return
-        payloads = split_into_payloads(tag, rows, keys, self.count)
+        payloads = split_into_payloads(tag, rows, keys, self.counts.get_count(tag))
         self._driver_rows += self._driver_totals.record(payloads, tag, len(rows))
         if sum(len(each.payload) for each in self._driver_rows) > _DRIVER_BYTES:
             self._flush()
@@ -125,11 +138,12 @@ class SparkBuckets:
         findings: Findings,
         tags: Iterable[str],
         *,
-        in_one_bucket: bool = False,
         opens_files: bool = False,
     ) -> Aggregates:
         self._flush()
-        facts = replace(facts, bucket_count=self.count)
+        on_driver = opens_files and not self._access.executors_can_read
+        count = self.counts.files if opens_files and not on_driver else self.count
+        facts = replace(facts, bucket_count=count)
         wanted, expected = list(tags), RowTotals()
         sources = []
         for produced, frame in self._frames:
@@ -140,34 +154,46 @@ class SparkBuckets:
         if not sources:
             return stage(facts, findings, {}, self)
         rows = reduce(lambda one, other: one.unionAll(other), sources)
-        rows = rows.repartition(1) if in_one_bucket else rows.repartition(self.count, "bucket")
+        rows = rows.selectExpr("tag", f"bucket % {count} AS bucket", "payload")
+        number = expected.rows.total()
+        tasks = min(count, number // _DRIVER_ROWS + 1 if on_driver else number)
+        rows = self._jobs.partition(rows, tasks)
         rows = sort_payloads(rows, "bucket", "tag")
-        on_driver = opens_files and not self._access.executors_can_read
         store = self._access.store if on_driver else self._access.executor_store
         task_facts, recorder = replace(facts, store=store), findings.copy_without_findings()
         # a saved job is never repeated, so it must be complete
         budget = self._budget if self.job_store is None else None
-        task = StageTask(stage, task_facts, recorder, self.count, in_one_bucket, budget)
+        task = StageTask(stage, task_facts, recorder, self.counts, budget)
         if on_driver:
-            aggregates = self._run_on_driver(findings, rows, task, expected)
+            aggregates = self._run_on_driver(findings, self._jobs.fetch(rows, tasks), task, expected, count)
         else:
-            aggregates = self.collect(findings, self._jobs.run(rows, task), expected).aggregates
+            aggregates = self.collect(findings, self._jobs.run(rows, task), expected, tasks=tasks).aggregates
         if aggregates.stop_reason is not None:
             raise RunStopped(aggregates.stop_reason)
         return aggregates
 
-    def _run_on_driver(self, findings: Findings, rows: DataFrame, task: StageTask, expected: RowTotals) -> Aggregates:
-        """Run a task on the driver, which keeps one bucket in memory at a time."""
+    def _run_on_driver(
+        self, findings: Findings, rows: Iterable[Payload], task: StageTask, expected: RowTotals, count: int
+    ) -> Aggregates:
+        """Run a task on the driver, bucket by bucket.
+
+        Args:
+            findings: receives what the task finds.
+            rows: rows of all buckets.
+            task: the task.
+            expected: rows that the task must receive.
+            count: number of buckets.
+        """
 
         def work() -> TaskResult:
             found, number = TaskResult(findings.copy_without_findings(), Aggregates()), 0
-            for row in task(self._jobs.rows(rows, self.count)):
+            for row in task(rows):
                 if row.tag == RESULT:
                     result: TaskResult = payload_to_value(row.payload)
                     found.merge(result)
                     self._driver_totals.merge(result.produced)
                     number += 1
-                    self.report_progress("buckets", number, self.count)
+                    self.report_progress("buckets", number, count)
                 else:
                     self._driver_rows.append(row)
             self._require_all_rows(found.received.find_differences(expected))
@@ -186,6 +212,7 @@ class SparkBuckets:
         others: Sequence[str] = (),
         take: Callable[[Payload], None] = lambda _: None,
         *,
+        tasks: int,
         mark_lost: Callable[[dict[str, str]], None] | None = None,
         keep: bool = False,
     ) -> TaskResult:
@@ -199,6 +226,7 @@ class SparkBuckets:
             expected: rows that the tasks must have received.
             others: tags of other payloads for the driver.
             take: called with each of them; called with all of them again if they are computed again.
+            tasks: number of tasks of the job.
             mark_lost: called with the differences by tag if rows are still lost; None stops the run.
             keep: the caller reads the frame again, and calls `release`; its rows are not in the buckets.
 
@@ -207,11 +235,11 @@ class SparkBuckets:
             SparkFailed: a job failed twice.
         """
         expected = expected or RowTotals()
-        found = self._jobs.repeat_once(lambda: self._collect(findings, frame, others, take))
+        found = self._jobs.repeat_once(lambda: self._collect(findings, frame, others, take, tasks))
         differences = found.received.find_differences(expected)
         if differences and self.job_store is None:
             self._jobs.compute_again()
-            found = self._collect(findings, frame, others, take)
+            found = self._collect(findings, frame, others, take, tasks)
             differences = found.received.find_differences(expected)
         if differences and mark_lost is not None:
             mark_lost(differences)
@@ -225,19 +253,18 @@ class SparkBuckets:
         return found
 
     def _collect(
-        self, findings: Findings, frame: DataFrame, others: Sequence[str], take: Callable[[Payload], None]
+        self, findings: Findings, frame: DataFrame, others: Sequence[str], take: Callable[[Payload], None], tasks: int
     ) -> TaskResult:
         """Return the sum of the results of all tasks."""
         found, number = TaskResult(findings.copy_without_findings(), Aggregates()), 0
         results = frame.filter(frame["tag"].isin([RESULT, FAILED, *others]))
-        self._jobs.compute(results, self.count)
-        for row in self._jobs.rows(results, self.count):
+        for row in self._jobs.collect_results(results, tasks):
             if row.tag != RESULT:
                 take(row)
                 continue
             found.merge(payload_to_value(row.payload))
             number += 1
-            self.report_progress("buckets", number, self.count)
+            self.report_progress("buckets", number, tasks)
         return found
 
     def _require_all_rows(self, differences: dict[str, str]) -> None:
@@ -297,7 +324,7 @@ class SparkBuckets:
             selected = totals.select((tag,))
             if selected.tags:
                 expected.merge(selected)
-                for row in self._jobs.rows(frame.filter(frame["tag"].isin([tag, FAILED])), self.count):
+                for row in self._jobs.rows(frame.filter(frame["tag"].isin([tag, FAILED])), self.counts.files):
                     part = payloads_to_frame([row.payload])
                     received.add(tag, (row.payload,), len(part))
                     yield part
@@ -346,8 +373,8 @@ def split_into_payloads(tag: str, rows: pl.DataFrame, keys: pl.Series | None, co
 class TaskOutput:
     """Collects the rows that a task produces, and splits them into payloads once there are enough. A `StageOutput`."""
 
-    def __init__(self, count: int, budget: Budget | None = None) -> None:
-        self._count = count
+    def __init__(self, counts: BucketCounts, budget: Budget | None = None) -> None:
+        self._counts = counts
         self._budget = budget
         self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series]]] = defaultdict(list)
         self._row_counts: dict[str, int] = defaultdict(int)
@@ -359,7 +386,7 @@ class TaskOutput:
             return
         self._collected[tag].append((rows, normalize_path_keys(rows["path_key"]) if keys is None else keys))
         self._row_counts[tag] += len(rows)
-        if self._row_counts[tag] > FRAME_ROWS * min(self._count, _COLLECTED_FRAMES):
+        if self._row_counts[tag] > FRAME_ROWS * min(self._counts.get_count(tag), _COLLECTED_FRAMES):
             self._split(tag)
 
     def report_progress(self, phase: str, done: int, total: int | None) -> None:
@@ -380,7 +407,9 @@ class TaskOutput:
         self._row_counts[tag] = 0
         if collected:
             rows, keys = pl.concat([rows for rows, _ in collected]), pl.concat([keys for _, keys in collected])
-            self._ready += self.produced.record(split_into_payloads(tag, rows, keys, self._count), tag, len(rows))
+            self._ready += self.produced.record(
+                split_into_payloads(tag, rows, keys, self._counts.get_count(tag)), tag, len(rows)
+            )
 
 
 def build_result_payloads(bucket: int, result: TaskResult) -> Iterator[Payload]:
@@ -401,14 +430,12 @@ class StageTask(msgspec.Struct, frozen=True):
     facts: LogFacts
     recorder: Findings
     """Without findings."""
-    count: int
-    in_one_bucket: bool
+    counts: BucketCounts
     budget: Budget | None = None
     """Time after which buckets are left out; None for no limit."""
 
     def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
-        key: Callable[[Payload], int] = (lambda _: 0) if self.in_one_bucket else (lambda row: row.bucket)
-        for bucket, bucket_rows in groupby(rows, key):
+        for bucket, bucket_rows in groupby(rows, lambda row: row.bucket):
             payloads: dict[str, list[bytes]] = defaultdict(list)
             for row in bucket_rows:
                 payloads[row.tag].append(row.payload)
@@ -416,11 +443,11 @@ class StageTask(msgspec.Struct, frozen=True):
             for tag in list(payloads):
                 rows_by_tag[tag] = payloads_to_frame(payloads[tag])
                 received.add(tag, payloads.pop(tag), len(rows_by_tag[tag]))
-            findings, output = self.recorder.copy_without_findings(), TaskOutput(self.count, self.budget)
+            findings, output = self.recorder.copy_without_findings(), TaskOutput(self.counts, self.budget)
             try:
                 output.report_progress("buckets", 0, None)
                 aggregates = self.stage(self.facts, findings, rows_by_tag, output)
             except RunStopped as stop:
-                aggregates, output = Aggregates(stop_reason=stop.reason), TaskOutput(self.count)
+                aggregates, output = Aggregates(stop_reason=stop.reason), TaskOutput(self.counts)
             yield from output.drain_payloads(include_incomplete=True)
             yield from build_result_payloads(bucket, TaskResult(findings, aggregates, output.produced, received))

@@ -28,6 +28,7 @@ from deltaspec.wire.log.parquet_actions import (
     open_parquet,
     read_non_file_actions,
 )
+from deltaspec.wire.log.row_slices import RowSlice
 from deltaspec.wire.log.stats_parsed import TypedColumns
 from deltaspec.wire.parquet.footer_reader import UnsupportedFooter
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
@@ -301,6 +302,13 @@ class PartSummary(msgspec.Struct):
     unexpected_actions: list[str] = msgspec.field(default_factory=list)
     actions: int = 0
     adds: int = 0
+    checksum: int | None = None
+    """CRC-32 of the footer of a Parquet file; None if it is not known."""
+
+    def take(self, other: "PartSummary") -> None:
+        """Add the summary of another slice of the same file. Both were read completely, with the same footer."""
+        if self.contents is not None and other.contents is not None:
+            self.contents.add_counts(other.contents)
 
 
 def list_parts(read: ParsedCheckpoint) -> list[CheckpointPart]:
@@ -338,6 +346,7 @@ def iter_part_batches(
     revision: Revision,
     *,
     compared: bool,
+    rows_of: RowSlice = RowSlice(),  # noqa: B008 - it is immutable
 ) -> Iterator[FileActionBatch]:
     """Yield the file actions of one file of a checkpoint in batches; none if the file has changed.
 
@@ -347,6 +356,7 @@ def iter_part_batches(
         found: filled during iteration.
         revision: protocol revision for decoding.
         compared: as in `iter_file_action_tables`.
+        rows_of: the rows of a Parquet file to read.
     """
     if isinstance(source, LogFile):
         if source.checksum != part.checksum:
@@ -358,12 +368,15 @@ def iter_part_batches(
     kind = "checkpoint" if part.sidecar is None else "sidecar"
     try:
         source = _unwrap(source)
-        if part.checksum not in (None, compute_footer_checksum(source)):
+        found.checksum = compute_footer_checksum(source)
+        if part.checksum not in (None, found.checksum):
             raise StorageError(_describe_change(part))
         parquet = open_parquet(source)
         rows = part.rows if part.rows is not None else _read_sidecar_actions(parquet, found, revision)
         found.contents = start_parquet_summary(kind, part.file, source)
-        for table, typed in iter_file_action_tables(parquet, rows, found.contents, revision, compared=compared):
+        for table, typed in iter_file_action_tables(
+            parquet, rows, found.contents, revision, compared=compared, part=rows_of
+        ):
             yield FileActionBatch(kind, part.file, table, typed)
     except UnreadableParquet as fault:
         found.contents, found.unreadable = None, str(fault)

@@ -76,6 +76,17 @@ class CheckpointFileSummary(msgspec.Struct):
         self.adds_with_columns_only += as_columns - both
         self.adds_with_parsed_partition_values += _count_true(partitions)
 
+    def add_counts(self, other: CheckpointFileSummary) -> None:
+        """Add the counts of other rows of the same file."""
+        self.adds += other.adds
+        self.adds_with_json += other.adds_with_json
+        self.adds_with_columns += other.adds_with_columns
+        self.adds_with_json_only += other.adds_with_json_only
+        self.adds_with_columns_only += other.adds_with_columns_only
+        self.adds_with_parsed_partition_values += other.adds_with_parsed_partition_values
+        self.removes_with_statistics += other.removes_with_statistics
+        self.removes_with_tags += other.removes_with_tags
+
 
 def summarize_json_checkpoint(file: str, log: LogFile) -> CheckpointFileSummary:
     """Return the summary of a JSON checkpoint, which has no columns."""

@@ -20,6 +20,15 @@ from deltaspec.wire.data.legacy_calendar import find_first_unambiguous_values
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_validation import LineError, explain_action
+from deltaspec.wire.log.row_slices import (
+    BATCH_ROWS,
+    GroupBatches,
+    RowSlice,
+    count_rows_by_group,
+    find_first_row,
+    iter_selected_batches,
+    select_batches,
+)
 from deltaspec.wire.log.stats_parsed import (
     StoredForm,
     TypedColumns,
@@ -34,7 +43,6 @@ from deltaspec.wire.storage.interface import StorageError, format_error
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-BATCH_ROWS = 1 << 15
 _LOCAL_BUFFER_BYTES = 1 << 18
 """Bytes of a column of a local file that are read together, instead of memory for each whole column chunk."""
 FILE_ACTION_KINDS = ("add", "remove")
@@ -201,6 +209,7 @@ def iter_file_action_tables(
     revision: Revision = Revision.CURRENT,
     *,
     compared: bool = True,
+    part: RowSlice = RowSlice(),  # noqa: B008 - it is immutable
 ) -> Iterator[tuple[pa.Table, TypedColumns | None]]:
     """Yield the add and remove actions of the file in batches, with the typed columns of the adds.
 
@@ -212,6 +221,7 @@ def iter_file_action_tables(
         contents: summary to update with the rows; None to skip that.
         revision: protocol revision; fields that it does not define are null.
         compared: whether to read `tags` and `clusteringProvider`, which only comparisons need; null otherwise.
+        part: the rows to read.
 
     Raises:
         UnreadableParquet: pages cannot be decoded, or the type of a field does not fit its action.
@@ -222,9 +232,10 @@ def iter_file_action_tables(
     names = [name.split(".")[0] for column, name in _FIELDS.items() if compared or column not in _COMPARED_ONLY]
     fields = dict.fromkeys(f"{kind}.{name}" for kind in present for name in names)
     summary_columns = [] if contents is None else select_summary_columns(parquet, present)
-    offset = 0
+    selected = None if part.is_complete_file else _select_batches(parquet, part)
+    offset = find_first_row(selected or ())
     form = _read_stored_form(parquet)
-    for batch, unread in _batches_with_typed_columns(parquet, [*fields, *summary_columns], present):
+    for batch, unread in _batches_with_typed_columns(parquet, [*fields, *summary_columns], present, selected):
         for kind in present:
             if kind not in batch.schema.names:
                 raise UnreadableParquet(f"{kind} has none of the fields of its action")
@@ -241,8 +252,15 @@ def _read_stored_form(parquet: pq.ParquetFile) -> StoredForm:
     )
 
 
+def _select_batches(parquet: pq.ParquetFile, part: RowSlice) -> list[GroupBatches]:
+    try:
+        return select_batches(count_rows_by_group(parquet), part)
+    except (ValueError, OSError) as fault:
+        raise UnreadableParquet(format_error(fault)) from fault
+
+
 def _batches_with_typed_columns(
-    parquet: pq.ParquetFile, columns: list[str], present: list[str]
+    parquet: pq.ParquetFile, columns: list[str], present: list[str], selected: list[GroupBatches] | None
 ) -> Iterator[tuple[pa.RecordBatch, TypedColumns | None]]:
     """Yield batches that also have the typed columns of adds; if these cannot be decoded, batches without them.
 
@@ -252,7 +270,7 @@ def _batches_with_typed_columns(
     done, unread = 0, None
     if typed:
         try:
-            for batch in _batches(parquet, [*columns, *(f"add.{name}" for name in typed)]):
+            for batch in _batches(parquet, [*columns, *(f"add.{name}" for name in typed)], selected):
                 yield batch, None
                 done += len(batch)
         except UnreadableParquet as fault:
@@ -260,7 +278,7 @@ def _batches_with_typed_columns(
         else:
             return
     offset = 0
-    for batch in _batches(parquet, columns):
+    for batch in _batches(parquet, columns, selected):
         rest = batch.slice(max(0, done - offset))
         offset += len(batch)
         if len(rest):
@@ -323,10 +341,18 @@ def _fits(kind: pa.DataType, target: pa.DataType) -> bool:
     return any(fits(kind) for fits in (*texts, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null))
 
 
-def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of some columns. The next batch is decoded in a thread, without holding the GIL."""
+def _batches(
+    parquet: pq.ParquetFile, columns: list[str], selected: list[GroupBatches] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of some columns, or only those of selected batches.
+
+    The next batch is decoded in a thread, without holding the GIL.
+    """
     try:
-        batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
+        if selected is None:
+            batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
+        else:
+            batches = iter_selected_batches(parquet, columns, selected)
         if parquet.metadata.num_rows <= BATCH_ROWS:  # one batch leaves nothing to decode ahead
             while (batch := _next_valid(batches)) is not None:
                 yield batch
