@@ -55,7 +55,7 @@ def embedded_backend(
 
     def validate(uri: str, options: Options) -> Report:
         table = open_store(uri)
-        store = open_catalog(table, options)
+        store = open_catalog(table, options.ratified)
         plan, options = plan_run(store, table.list_log(), options)
         buckets = LocalBuckets(rows_in_memory, count, rows_of_a_stage=0)
         findings = options.create_findings()

@@ -147,7 +147,7 @@ class DataBucket:
     @cached_property
     def later_commits(self) -> LaterCommits:
         """The commits after the validated version."""
-        managed = self.facts.options.catalog is None and self.facts.state.supports(FEATURE)
+        managed = self.facts.options.ratified is None and self.facts.state.supports(FEATURE)
         return LaterCommits(self.access.store, self.facts.plan, catalog_managed=managed)
 
     def commit(self, version: int) -> LogFile:

@@ -21,6 +21,7 @@ from deltaspec.validation.spark.payloads import payload_to_value, value_to_paylo
 from deltaspec.validation.spark.session import JobDescription
 from deltaspec.validation.spark.small_tables import SmallTableTask
 from deltaspec.validation.spark.table_access import resolve_local_path
+from deltaspec.wire.catalog.names import is_catalog_table
 from deltaspec.wire.storage.factory import is_local
 from deltaspec.wire.storage.interface import format_local_path
 
@@ -177,8 +178,11 @@ class _Lake:
 
 
 def _needs_spark(request: ValidateRequest) -> bool:
-    """Return whether a run writes to places that a backend names differently."""
-    return request.findings_out is not None or request.state is not None
+    """Return whether the driver is needed: a run writes to places that a backend names differently, or asks a catalog.
+
+    Executors do not have the token of the catalog.
+    """
+    return request.findings_out is not None or request.state is not None or is_catalog_table(request.table)
 
 
 def _name_as_given(outcome: Outcome, table: str) -> Outcome:
