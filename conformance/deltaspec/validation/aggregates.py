@@ -4,19 +4,38 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from operator import add
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from deltaspec.report.report_types import Inventory
 from deltaspec.views.files.outdated_files import OutdatedFiles
+from deltaspec.views.files.row_id_history import Conflicts
+from deltaspec.views.files.row_id_marks import merge_files_above_marks
 from deltaspec.views.log.derived_file_rows import LiveFileTotals
 
 _MAX_LISTED = 20
 """Number of unreferenced files that an inventory lists."""
 
+_MAX_SAMPLED = 64
+
 TableActionKey = tuple[str, str | None]
 """Kind of a table action, and its appId or domain."""
+
+
+class PathSample(msgspec.Struct):
+    """Some paths of live files, from which the listing of the table is split into parts."""
+
+    files: int = 0
+    """Number of files."""
+    paths: list[str] = msgspec.field(default_factory=list)
+    """Names in a listing, up to `_MAX_SAMPLED` of each bucket."""
+
+    @classmethod
+    def of(cls, paths: pl.Series) -> PathSample:
+        """Choose paths at equal distances."""
+        return cls(len(paths), paths.gather_every(len(paths) // _MAX_SAMPLED + 1).to_list())
 
 
 class Aggregates(msgspec.Struct):
@@ -40,6 +59,26 @@ class Aggregates(msgspec.Struct):
     """Kinds of the file actions of each commit."""
     rearranging: set[int] = msgspec.field(default_factory=set)
     """Versions of commits with a file action whose dataChange is false."""
+    rearranged_rows: pl.DataFrame | None = None
+    """Sums of `sum_rearranged_rows`; None if they are not needed, as the next one."""
+    commit_actions: pl.DataFrame | None = None
+    """Counts of `count_commit_actions`."""
+    files_above_marks: dict[int, dict[str, Any]] = msgspec.field(default_factory=dict)
+    """Result of `find_files_above_marks`."""
+    sampled_row_ids: list[int] = msgspec.field(default_factory=list)
+    """Some base row ids of files."""
+    highest_row_ids: dict[tuple[int | None, int], int] = msgspec.field(default_factory=dict)
+    """Highest default row id by period of support and number of the range of ids; None: of live files."""
+    row_id_conflicts: Conflicts = msgspec.field(default_factory=Conflicts)
+    moving: set[int] = msgspec.field(default_factory=set)
+    """Versions of actions that may move rows: removes, and those without dataChange or of a checkpoint."""
+    value_blocks: Counter[str] = msgspec.field(default_factory=Counter)
+    """Number of blocks of consecutive numbers with values, by what is compared."""
+    live_paths: PathSample = msgspec.field(default_factory=PathSample)
+    listing_error: str | None = None
+    """Why a part of the table could not be listed: the first reason in sort order."""
+    needs_second_listing: bool = False
+    """A bucket has so many missing files that a second listing must confirm them."""
     inventory: Inventory | None = None
     skipped_files: int = 0
     """Number of live files that are not checked because an earlier report has checked them."""
@@ -70,6 +109,19 @@ class Aggregates(msgspec.Struct):
         for each, kinds in other.kinds.items():
             self.kinds[each] |= kinds
         self.rearranging |= other.rearranging
+        self.rearranged_rows = _add_totals(self.rearranged_rows, other.rearranged_rows)
+        self.commit_actions = _add_totals(self.commit_actions, other.commit_actions)
+        self.files_above_marks = merge_files_above_marks(self.files_above_marks, other.files_above_marks)
+        self.moving |= other.moving
+        self.value_blocks.update(other.value_blocks)
+        self.sampled_row_ids += other.sampled_row_ids
+        for key, highest in other.highest_row_ids.items():
+            self.highest_row_ids[key] = max(highest, self.highest_row_ids.get(key, highest))
+        self.row_id_conflicts.merge(other.row_id_conflicts)
+        self.live_paths.files += other.live_paths.files
+        self.live_paths.paths += other.live_paths.paths
+        self.listing_error = min(filter(None, (self.listing_error, other.listing_error)), default=None)
+        self.needs_second_listing |= other.needs_second_listing
         self.wrong_base_files += other.wrong_base_files
         self.skipped_files += other.skipped_files
         self.stop_reason = self.stop_reason or other.stop_reason
@@ -84,11 +136,28 @@ class Aggregates(msgspec.Struct):
         for version, kinds in written.group_by("version").agg(pl.col("kind").unique()).iter_rows():
             self.kinds[version] |= set(kinds)
         self.rearranging |= set(written.filter(~pl.col("data_change"))["version"].unique())
+        moves = (pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | (pl.col("source") != "commit")
+        self.moving |= set(intervals.filter(moves)["version"].unique())
+
+    def list_reusing_versions(self) -> list[int]:
+        """Return the versions that remove files or add known paths again, if `commit_actions` is known."""
+        counts = self.commit_actions
+        return [] if counts is None else counts.filter(pl.col("reused_files") > 0)["version"].to_list()
 
     @property
     def rewriting(self) -> list[int]:
         """Versions of the commits that both add and remove."""
         return sorted(version for version, kinds in self.kinds.items() if len(kinds) == 2)
+
+
+def _add_totals(one: pl.DataFrame | None, two: pl.DataFrame | None) -> pl.DataFrame | None:
+    """Add up the numbers of two frames with a row for each version."""
+    if one is None or two is None or two.is_empty():
+        return two if one is None else one
+    numbers = [name for name in one.columns if name not in ("version", "file")]
+    names = [pl.col("file").first()] if "file" in one.columns else []
+    rows = pl.concat([one, two]).group_by("version").agg(*names, pl.col(numbers).sum())
+    return rows.select(one.columns)
 
 
 def add_inventories(one: Inventory, two: Inventory) -> Inventory:

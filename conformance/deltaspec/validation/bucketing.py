@@ -29,3 +29,10 @@ def split_by_bucket(frame: pl.DataFrame, keys: pl.Series, count: int) -> list[tu
     numbered = frame.with_columns(_bucket=compute_buckets(keys, count))
     parts = numbered.partition_by("_bucket", as_dict=True, include_key=False, maintain_order=True)
     return sorted((int(number[0]), part) for number, part in parts.items())
+
+
+def find_keys_of_buckets(count: int) -> pl.Series:
+    """Return a key for each bucket: the key of row i belongs to bucket i."""
+    numbers = pl.int_range(count * (20 + count.bit_length()), eager=True)  # some bucket has none of `count` keys
+    keys = pl.DataFrame({"key": numbers, "bucket": compute_buckets(numbers, count)})
+    return keys.unique("bucket", keep="first").sort("bucket")["key"]

@@ -70,6 +70,16 @@ Stage = Callable[[LogFacts, Findings, RowsByTag, StageOutput], Aggregates]
 class Buckets(Protocol):
     """Buckets of rows, which run stages over their rows."""
 
+    @property
+    def count(self) -> int:
+        """Number of buckets for stages that open no files."""
+        ...
+
+    @property
+    def readers(self) -> int:
+        """Number of buckets for stages that open files; 1 if one process reads all files."""
+        ...
+
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         """Put rows into the buckets, as `PutRows` does."""
         ...
@@ -85,7 +95,6 @@ class Buckets(Protocol):
         findings: Findings,
         tags: Iterable[str],
         *,
-        in_one_bucket: bool = False,
         opens_files: bool = False,
     ) -> Aggregates:
         """Run a stage on every bucket or group of buckets, and return the sum of its aggregates.
@@ -95,7 +104,6 @@ class Buckets(Protocol):
             facts: passed to the stage, with the number of buckets.
             findings: receives what the stage finds.
             tags: tags of the rows that the stage needs. One that ends in a space is a prefix of tags.
-            in_one_bucket: combine all rows in one bucket.
             opens_files: the stage reads files outside the log.
         """
         ...
@@ -156,6 +164,11 @@ class LocalBuckets:
         """Number of buckets."""
         return 1 if self._folder is None else self._count
 
+    @property
+    def readers(self) -> int:
+        """See `Buckets.readers`."""
+        return 1
+
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():
             return
@@ -179,7 +192,6 @@ class LocalBuckets:
         findings: Findings,
         tags: Iterable[str],
         *,
-        in_one_bucket: bool = False,
         opens_files: bool = False,
     ) -> Aggregates:
         prefixes = list(tags)
@@ -188,7 +200,7 @@ class LocalBuckets:
             for tag in wanted:
                 self._spill(tag)
         facts = replace(facts, bucket_count=self.count)
-        if self._folder is None or in_one_bucket or not wanted:
+        if self._folder is None or not wanted:
             return stage(facts, findings, {tag: rows for tag in wanted if len(rows := self._all(tag))}, self)
         aggregates = Aggregates()
         with closing(self._iter_buckets(wanted) if opens_files else self._iter_groups(wanted)) as groups:

@@ -94,7 +94,7 @@ VIEW_SOURCES: dict[str, ViewSource] = {
     "iceberg_v3": ViewSource(("views.table.state.TableState.apply",), ("validation.log.history_reader.read_history",)),
     "identity_values": ViewSource(
         ("views.data.identity_values.build_identity_value_row",),
-        ("validation.data.identity_value_checks.check_identity_values",),
+        ("validation.data.value_comparison.EvaluateFiles",),
     ),
     "idle_removes": ViewSource(
         ("views.files.idle_removes.build_idle_remove_rows",), ("validation.log.replay_stage.check_paths",)
@@ -116,7 +116,7 @@ VIEW_SOURCES: dict[str, ViewSource] = {
     "nested_ids": ViewSource(("views.table.state.TableState.apply",), ("validation.log.history_reader.read_history",)),
     "new_row_ids": ViewSource(
         ("views.files.row_id_history.build_new_row_id_rows",),
-        ("validation.log.row_id_history_checks.check_row_id_history",),
+        ("validation.log.row_id_history_checks.check_row_id_history_of_paths",),
     ),
     "null_columns": ViewSource(
         ("views.files.null_columns.iter_null_columns",), ("validation.log.null_column_checks.check_null_columns",)
@@ -170,20 +170,24 @@ VIEW_SOURCES: dict[str, ViewSource] = {
     ),
     "row_id_conflicts": ViewSource(
         ("views.files.row_id_history.build_row_id_conflict_rows",),
-        ("validation.log.row_id_history_checks.check_row_id_history",),
+        ("validation.log.row_id_range_checks.check_row_ids",),
     ),
     "row_id_files": ViewSource(
-        ("validation.data.row_id_checks.check_live_row_ids",), ("validation.data.row_id_checks.check_live_row_ids",)
+        ("validation.data.row_id_checks.check_live_row_ids",), ("validation.data.value_comparison.EvaluateFiles",)
     ),
     "row_id_marks": ViewSource(
         ("views.files.row_id_marks.build_row_id_mark_rows",),
         ("validation.log.row_id_history_checks.check_row_id_history",),
     ),
     "row_id_ranges": ViewSource(
-        ("views.files.row_ids.build_row_id_ranges", "validation.log.row_id_history_checks.check_row_id_history"),
         (
-            "validation.log.row_id_range_checks.check_row_id_ranges",
-            "validation.log.row_id_history_checks.check_row_id_history",
+            "views.files.row_ids.build_row_id_ranges",
+            "validation.log.row_id_history_checks.check_row_id_history_of_paths",
+        ),
+        (
+            "validation.log.row_id_range_checks.check_row_ids",
+            "validation.log.row_id_range_checks.check_row_ids_of_paths",
+            "validation.log.row_id_history_checks.check_row_id_history_of_paths",
         ),
     ),
     "row_id_rewrites": ViewSource(

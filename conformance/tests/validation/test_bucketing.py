@@ -28,7 +28,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.scales import LEVELS
 from deltaspec.validation import pipeline
 from deltaspec.validation.aggregates import Aggregates
-from deltaspec.validation.bucketing import compute_buckets, normalize_path_keys, split_by_bucket
+from deltaspec.validation.bucketing import compute_buckets, find_keys_of_buckets, normalize_path_keys, split_by_bucket
 from deltaspec.validation.buckets import LocalBuckets, RowsByTag, StageOutput
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
@@ -241,9 +241,9 @@ def test_buckets_spill_above_the_limit_and_delete_their_files(temporary_root: Pa
     assert found == {"a": ["p", "q"], "b": ["q", "r"], "derived_file x": ["p"]}
     with_path = [tags for tags in stage.seen if any("q" in paths for paths in tags.values())]
     assert [{tag for tag, paths in tags.items() if "q" in paths} for tags in with_path] == [{"a", "b"}]
-    in_one_bucket = _RecordingStage()
-    buckets.run_stage(in_one_bucket, facts, Findings([], 1), ("later",), in_one_bucket=True)
-    assert in_one_bucket.seen == [{"later": ["p", "p", "q", "q", "r"]}]
+    later = _RecordingStage()
+    buckets.run_stage(later, facts, Findings([], 1), ("later",))
+    assert sorted(path for each in later.seen for path in each.get("later", ())) == ["p", "p", "q", "q", "r"]
     buckets.drop(("a", "b", "derived_file "))
     assert buckets.rows("a") is None
     buckets.put("later", rows("s"))
@@ -354,3 +354,8 @@ def test_batches_respect_the_byte_limit(monkeypatch: pytest.MonkeyPatch) -> None
     sent = [Payload("tag", number, bytes(60)) for number in range(5)]
     assert [batch.num_rows for batch in payloads_to_batches(sent)] == [2, 2, 1]
     assert list(payloads_to_batches([])) == []
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 4096])
+def test_every_bucket_has_a_key(count: int) -> None:
+    assert compute_buckets(find_keys_of_buckets(count), count).to_list() == list(range(count))

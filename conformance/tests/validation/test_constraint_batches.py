@@ -21,7 +21,7 @@ def build_files(*sizes: int | None) -> list[tuple[int, DataFile, None]]:
     [
         pytest.param([1000] * 160, 2, 16, id="few files: several batches for each concurrent task"),
         pytest.param([1000] * 5000, 2, 79, id="small files: opening them has a cost too"),
-        pytest.param([1000] * 5000, 400, 256, id="many concurrent tasks: at most the maximum number of batches"),
+        pytest.param([1000] * 5000, 400, 2500, id="many concurrent tasks: several batches for each"),
         pytest.param([32 * MIB] * 200, 2, 100, id="large files: no batch is much larger than 64 MiB"),
         pytest.param([1 << 40, *[1000] * 5000], 2, 3, id="a huge recorded size has a batch to itself"),
         pytest.param([None, -(1 << 62), 0], 2, 3, id="invalid sizes"),

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+import msgspec
 import polars as pl
 from pyroaring import BitMap64
 
@@ -20,6 +21,7 @@ from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
 from deltaspec.validation.data.copied_files import find_copies
 from deltaspec.validation.data.second_look import MOST_LOOKS, MOST_REREAD_FILES, SecondLook
+from deltaspec.validation.data.value_comparison import FileValues, TableCommits
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.ledger import MAX_LOCATIONS, MISSING
 from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_missing_file
@@ -44,6 +46,15 @@ _SIZES = ("path_key", "size", "actual_size")
 _Look = tuple[str, int | None, int | None]
 """Values of these columns."""
 LISTING_SCHEMA = {"path_key": pl.String, "actual_size": pl.Int64}
+
+
+class SecondListing(msgspec.Struct, frozen=True):
+    """A second listing of the table."""
+
+    error: str | None
+    """Why it is incomplete; None if it is complete."""
+    files: pl.DataFrame | None = None
+    """Files of the bucket, with the columns of `LISTING_SCHEMA`; None for no files."""
 
 
 class DataBucket:
@@ -83,6 +94,8 @@ class DataBucket:
         self.undecided_sizes: dict[str, StorageError] = {}
         """Files whose existence or size a second look does not confirm, and why."""
         self.listed = listed
+        self.second_listing: SecondListing | None = None
+        """Set for a bucket that needs it."""
         adds = number_repeated_adds(intervals.filter(pl.col("kind") == "add"), "partition_text", "size")
         self._adds = adds.unique("_series", keep="last", maintain_order=True).drop("_series")
         live = find_live_files(self._adds, self.facts.plan.version)
@@ -94,6 +107,10 @@ class DataBucket:
         """Change data files of the validated commits, selected as `files`."""
         self.commits = Commits(facts.store, intervals.clear(), intervals.clear())
         """Commits that change or rearrange rows; set for the checks of commits."""
+        self.table_commits = TableCommits()
+        """All commits; set for the checks of all files."""
+        self.values: FileValues | None = None
+        """Receives values that are compared with those of other files; set for the checks of all files."""
 
     def get_table_schema(self, version: int) -> TableSchema | None:
         """Return the schema at a version that `LogFacts.schemas` has; None if it is not known."""
@@ -282,19 +299,28 @@ class DataBucket:
             absent += plain.iter_rows(named=True)
         self.findings.evaluate_rows(data_files, [self._add_removed_since(row, removed) for row in absent])
 
-    def _confirm_sizes(self) -> None:
-        """Check again the files that are missing or whose size differs from the log."""
-        if not self.second_look.is_enabled:
-            return
+    @cached_property
+    def _wrong_sizes(self) -> pl.DataFrame:
+        """Files that are missing or whose size differs from the log, with the columns `_SIZES`."""
         both = pl.concat([self.files.rows.select(_SIZES), self.changes.rows.select(_SIZES)])
         # files that an incomplete listing does not have are undecided in any case
         is_missing = pl.col("actual_size").is_null() & (self.facts.listing_error is None)
         is_wrong = is_missing | (pl.col("actual_size") != pl.col("size"))
-        wrong = both.filter(is_wrong).unique("path_key", maintain_order=True)
-        looks: Iterator[_Look] = wrong.iter_rows()
-        # for many files, a second listing costs less than a request for each of them
-        if self.access.store.is_remote and self.facts.since is None and len(wrong) > MOST_LOOKS:
-            looks = iter(self._compare_with_second_listing(list(looks)))
+        return both.filter(is_wrong).unique("path_key", maintain_order=True)
+
+    @property
+    def needs_second_listing(self) -> bool:
+        """Whether a second listing costs less than a request for each file that looks wrong."""
+        may_list = self.second_look.is_enabled and self.access.store.is_remote and self.facts.since is None
+        return may_list and self.findings.has_rules_for(data_files) and len(self._wrong_sizes) > MOST_LOOKS
+
+    def _confirm_sizes(self) -> None:
+        """Check again the files that are missing or whose size differs from the log."""
+        if not self.second_look.is_enabled:
+            return
+        looks: Iterator[_Look] = self._wrong_sizes.iter_rows()
+        if self.second_listing is not None:
+            looks = iter(self._compare_with_second_listing(self.second_listing, list(looks)))
         sizes = dict[str, int | None]()
         with ThreadPoolExecutor(MAX_CONCURRENT_READS if self.access.store.is_remote else 1) as pool:
             while self.second_look.is_needed and (part := list(islice(looks, MOST_LOOKS))):
@@ -308,23 +334,14 @@ class DataBucket:
             self.files = DataFiles(_replace_sizes(self.files.rows, new))
             self.changes = DataFiles(_replace_sizes(self.changes.rows, new))
 
-    def _compare_with_second_listing(self, looks: list[_Look]) -> list[_Look]:
+    def _compare_with_second_listing(self, second: SecondListing, looks: list[_Look]) -> list[_Look]:
         """Return the files for which a second listing does not confirm the first look."""
-        listed = self._list_again({normalize_key(key) for key, _, _ in looks})
-        if isinstance(listed, StorageError):
-            self.undecided_sizes |= {key: listed for key, _, _ in looks if not self._is_unlisted(key)}
+        if second.error is not None:
+            error = StorageError(second.error)
+            self.undecided_sizes |= {key: error for key, _, _ in looks if not self._is_unlisted(key)}
             return [look for look in looks if self._is_unlisted(look[0])]
-        return [look for look in looks if self._is_unlisted(look[0]) or listed.get(normalize_key(look[0])) != look[2]]
-
-    def _list_again(self, keys: set[str]) -> dict[str, int] | StorageError:
-        """Return the sizes of files in a second listing."""
-        found: dict[str, int] = {}
-        for entry in self.access.store.list_files():
-            if isinstance(entry, StorageError):
-                return entry
-            if entry.name in keys:
-                found[entry.name] = entry.size_bytes
-        return found
+        sizes = dict[str, int]() if second.files is None else dict(second.files.iter_rows())
+        return [look for look in looks if self._is_unlisted(look[0]) or sizes.get(normalize_key(look[0])) != look[2]]
 
     def _confirm_size(self, file: _Look) -> int | StorageError | None:
         """Check again a file that is missing or has the wrong size. Return its size; None if it is missing.

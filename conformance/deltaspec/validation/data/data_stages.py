@@ -21,27 +21,41 @@ from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets, RowsByTag, StageOutput
 from deltaspec.validation.data.check_registry import COMMIT_CHECKS, FILE_CHECKS, TABLE_CHECKS, select_checks
 from deltaspec.validation.data.commit_reader import Commits, split_written_and_ended
-from deltaspec.validation.data.data_bucket import LISTING_SCHEMA, DataBucket
+from deltaspec.validation.data.data_bucket import LISTING_SCHEMA, DataBucket, SecondListing
 from deltaspec.validation.data.deletion_vector_checks import check_deletion_vectors
 from deltaspec.validation.data.inventory import build_empty_references, build_inventory, collect_references
+from deltaspec.validation.data.listing_stage import list_table
 from deltaspec.validation.data.row_constraint_checks import mark_missing_files_undecided
+from deltaspec.validation.data.value_comparison import (
+    FILE_ROWS,
+    REPEATS,
+    VALUES,
+    EvaluateFiles,
+    FileValues,
+    TableCommits,
+    compare_values,
+)
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.replay_stage import CDC_ROWS, INTERVAL_ROWS, VECTORS
+from deltaspec.validation.log.row_id_range_checks import choose_borders
 from deltaspec.validation.log.staged_files import read_staged_files
-from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.validation.progress import Progress
 from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
 from deltaspec.validation.stopping import leaving_undecided
+from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.files.file_actions import deletion_vectors
 from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_replay_frame
 from deltaspec.views.files.retention import removed_files
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
-from deltaspec.wire.storage.interface import Entry, Store
+from deltaspec.wire.data.identity_value_scan import TOO_FAR_APART, needs_too_much_memory
 
 LISTING = "listing"
 """Tag of the files in the directories of the table, with `LISTING_SCHEMA`."""
 LIVE_FILES = "live files"
 """Tag of live data files without statistics, if Spark evaluates the row constraints."""
+_SECOND_LISTING = "second listing"
+"""Tag of a second listing, if too many files are missing to check each again."""
 _REFERENCES = "references"
 _DESCRIPTORS = "descriptors"
 _STORED_VECTORS = "stored vectors"
@@ -49,9 +63,10 @@ _WRITTEN = "written by commits"
 _ENDED = "ended by commits"
 _CHANGES = "changes"
 _ALL_FILES = "all files"
+_COLUMNS_OF_REPEATED_VALUES = frozenset({"duplicate_values", "first_duplicate_value"})
+"""Columns of `identity_values` that compare files."""
 _COLUMNS_OF_STORED_VECTORS = frozenset({"decode_fault", "decoded_cardinality", "decoded_last_row"})
 """Columns of `deletion_vectors` that inline vectors fill at level log, and stored ones when their file is read."""
-_LISTED_AT_ONCE = 10_000
 
 
 class CheckedFiles(msgspec.Struct, frozen=True):
@@ -88,12 +103,16 @@ def check_data(
     if facts.since is not None:
         _mark_checks_of_all_files(facts, findings)
     else:
-        progress("listing", 0, None)
-        listing_error = buckets.run_once(lambda: put_listing(facts.store, buckets, progress))
-        facts = replace(facts, listing_error=listing_error)
+        error = list_table(facts, findings, buckets, LISTING, aggregates.live_paths, progress)
+        facts = replace(facts, listing_error=error)
     progress("data files", 0, None)
     file_tags = (INTERVAL_ROWS, CDC_ROWS, VECTORS, LISTING)
     checked = buckets.run_stage(_FileStage(aggregates.rewriting), facts, findings, file_tags, opens_files=True)
+    if checked.needs_second_listing:
+        error = list_table(facts, findings, buckets, _SECOND_LISTING, aggregates.live_paths, progress)
+        stage = _FileStage(aggregates.rewriting, SecondListing(error))
+        checked.merge(buckets.run_stage(stage, facts, findings, (*file_tags, _SECOND_LISTING), opens_files=True))
+        buckets.drop((_SECOND_LISTING,))
     with leaving_undecided("files", "rows"):
         progress("deletion vectors", 0, None)
         buckets.run_stage(_check_stored_vectors, facts, findings, (_DESCRIPTORS, _STORED_VECTORS), opens_files=True)
@@ -101,7 +120,7 @@ def check_data(
     with leaving_undecided("rows"):
         progress("rows of commits", 0, None)
         buckets.run_stage(_check_commits, facts, findings, (_WRITTEN, _ENDED, _CHANGES), opens_files=True)
-        buckets.run_stage(_check_all_files, facts, findings, (_ALL_FILES,), in_one_bucket=True, opens_files=True)
+        _check_all_files(facts, findings, buckets, aggregates)
     buckets.drop((_WRITTEN, _ENDED, _CHANGES, _ALL_FILES))
     if facts.since is not None:
         return CheckedFiles(None, aggregates.skipped_files + checked.skipped_files)
@@ -120,31 +139,6 @@ def _mark_checks_of_all_files(facts: LogFacts, findings: Findings) -> None:
         findings.mark_undecided((removed_files,), NEEDS_LISTING)
 
 
-def put_listing(store: Store, buckets: Buckets, progress: Progress = ignore_progress) -> str | None:
-    """List the directories of the table once, and put the files into the buckets.
-
-    Returns:
-        Why the listing is incomplete; None if it is complete.
-    """
-    names: list[str] = []
-    sizes: list[int] = []
-    listed = 0
-    error: str | None = None
-    for entry in store.list_files():
-        if isinstance(entry, Entry):
-            names.append(entry.name)
-            sizes.append(entry.size_bytes)
-        else:
-            error = error or str(entry)
-        if len(names) >= _LISTED_AT_ONCE:
-            listed += len(names)
-            progress("listing", listed, None)
-            buckets.put(LISTING, pl.DataFrame({"path_key": names, "actual_size": sizes}, schema=LISTING_SCHEMA))
-            names, sizes = [], []
-    buckets.put(LISTING, pl.DataFrame({"path_key": names, "actual_size": sizes}, schema=LISTING_SCHEMA))
-    return error
-
-
 def _open_bucket(facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> DataBucket:
     """Build the data files of a bucket from its rows."""
     empty = build_empty_replay_frame(DATA_REPLAY_COLUMNS)
@@ -160,12 +154,22 @@ def _open_bucket(facts: LogFacts, findings: Findings, rows: RowsByTag, output: S
 class _FileStage:
     """The stage of single data files. It produces the rows of all later stages."""
 
-    def __init__(self, rewriting: list[int]) -> None:
-        """`rewriting`: versions of the commits that both add and remove files."""
+    def __init__(self, rewriting: list[int], second_listing: SecondListing | None = None) -> None:
+        """Begin the first or second pass.
+
+        Args:
+            rewriting: versions of the commits that both add and remove files.
+            second_listing: whose files are rows. Only buckets that need it are then checked, and only then.
+        """
         self.rewriting = rewriting
+        self.second_listing = second_listing
 
     def __call__(self, facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> Aggregates:
         data = _open_bucket(facts, findings, rows, output)
+        if data.needs_second_listing != (self.second_listing is not None):
+            return Aggregates(needs_second_listing=data.needs_second_listing)
+        if self.second_listing is not None:
+            data.second_listing = replace(self.second_listing, files=rows.get(_SECOND_LISTING))
         data.check_files_exist()
         self._put_vectors(data, rows.get(VECTORS), output)
         for each in select_checks(FILE_CHECKS, facts):
@@ -247,12 +251,36 @@ def _check_commits(facts: LogFacts, findings: Findings, rows: RowsByTag, output:
     return Aggregates()
 
 
-def _check_all_files(facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> Aggregates:
-    if _ALL_FILES in rows:
-        data = _open_bucket(facts, findings, {INTERVAL_ROWS: rows[_ALL_FILES]}, output)
-        for each in select_checks(TABLE_CHECKS, facts):
-            each.check(data)
-    return Aggregates()
+def _check_all_files(facts: LogFacts, findings: Findings, buckets: Buckets, aggregates: Aggregates) -> None:
+    """Run the checks that compare the rows of all live files."""
+    commits = TableCommits(frozenset(aggregates.moving), frozenset(aggregates.list_reusing_versions()))
+    borders = choose_borders(aggregates.sampled_row_ids, buckets.count)
+    buckets.run_stage(_ReadValues(commits, buckets.count, borders), facts, findings, (_ALL_FILES,), opens_files=True)
+    blocks = buckets.run_stage(compare_values, facts, findings, (VALUES,)).value_blocks
+    left_out = frozenset(item for item, number in blocks.items() if needs_too_much_memory(number))
+    if left_out:
+        findings.mark_undecided((identity_values,), TOO_FAR_APART, read_columns=_COLUMNS_OF_REPEATED_VALUES)
+    buckets.run_stage(EvaluateFiles(left_out), facts, findings, (FILE_ROWS, REPEATS))
+    buckets.drop((VALUES, FILE_ROWS, REPEATS))
+
+
+class _ReadValues(msgspec.Struct, frozen=True):
+    """The stage that reads the values of live files that are compared with those of all others."""
+
+    commits: TableCommits
+    range_count: int
+    """Number of ranges of values, one for each bucket."""
+    row_id_borders: list[int]
+
+    def __call__(self, facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> Aggregates:
+        if _ALL_FILES in rows:
+            data = _open_bucket(facts, findings, {INTERVAL_ROWS: rows[_ALL_FILES]}, output)
+            data.table_commits = self.commits
+            data.values = FileValues(output, self.range_count, self.row_id_borders)
+            for each in select_checks(TABLE_CHECKS, facts):
+                each.check(data)
+            data.values.flush()
+        return Aggregates()
 
 
 def _take_inventory(facts: LogFacts, _: Findings, rows: RowsByTag, __: StageOutput) -> Aggregates:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
-from pyroaring import BitMap64
 
 from deltaspec.protocol.features.identity_columns import FEATURE, Identity, read_identity
 from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.protocol.log.operations import creates_or_restores_table
 from deltaspec.protocol.schema.data_types import Field, Struct, iter_fields
 from deltaspec.validation.data.data_bucket import describe_read_error
+from deltaspec.validation.data.value_comparison import FileValues
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.identity_values import build_identity_value_row, identity_values
 from deltaspec.wire.data.column_resolution import UnresolvableColumns, resolve_columns
-from deltaspec.wire.data.identity_value_scan import IdentityValues, check_bitmap_size, read_identity_values
+from deltaspec.wire.data.identity_value_scan import IdentityValues, read_identity_values
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import RowBatches, compute_remaining_rows
 from deltaspec.wire.storage.interface import StorageError
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
     from deltaspec.views.table.table_schema import TableSchema
-
-_ROWS_AT_ONCE = 10_000
 
 
 def has_identity_columns(facts: LogFacts) -> bool:
@@ -42,38 +40,34 @@ def check_identity_values(data: DataBucket) -> None:
     if table is None or not data.findings.has_rules_for(identity_values) or FEATURE not in table.features:
         return  # an unknown schema is reported by `check_row_values`
     columns = list(_columns(data, table))
-    if not columns:
+    if not columns or data.values is None:
         return
     commits = _Commits(data)
-    rows: list[dict[str, Any]] = []
+    borders = {column.field.name: _choose_borders(data.values, column.identity) for column in columns}
     for file in data.files:
         try:
             for column, held in _read(data, table, file, columns):
-                column.record_repeats(held)
+                name = column.field.name
                 before = commits.column_before(file, column.field, table.mapping)
-                rows.append(build_identity_value_row(file, column.field.name, column.identity, before, held))
+                row = build_identity_value_row(file, name, column.identity, before, held)
+                data.values.add_row(identity_values, file, f"column {name}", row)
+                sets = {"values": held.values, "blocks": held.blocks}
+                data.values.add_sets(file, f"column {name}", borders[name], sets)
         except (StorageError, UnreadableRows, UnresolvableColumns, DeletionVectorError) as fault:
             data.findings.mark_undecided((identity_values,), describe_read_error(fault), file.path)
-        if len(rows) >= _ROWS_AT_ONCE:
-            data.findings.evaluate_rows(identity_values, rows)
-            rows = []
-    data.findings.evaluate_rows(identity_values, rows)
+
+
+def _choose_borders(values: FileValues, identity: Identity) -> list[int]:
+    """Return the borders of ranges in which values are compared: most values are between start and high-water mark."""
+    ends = sorted([identity.start or 0, identity.high_water_mark or 0])
+    return values.choose_borders(ends[0], ends[1])
 
 
 class _Column(msgspec.Struct):
-    """An identity column, and its values in earlier files."""
+    """An identity column."""
 
     field: Field
     identity: Identity
-    seen: BitMap64 = msgspec.field(default_factory=BitMap64)
-    blocks: BitMap64 = msgspec.field(default_factory=BitMap64)
-
-    def record_repeats(self, held: IdentityValues) -> None:
-        held.record_repeats(self.seen)
-        blocks = self.blocks | held.blocks
-        check_bitmap_size(blocks)
-        self.blocks = blocks
-        self.seen |= held.values
 
 
 def _columns(data: DataBucket, table: TableSchema) -> Iterator[_Column]:
@@ -114,9 +108,7 @@ class _Commits:
 
     def __init__(self, data: DataBucket) -> None:
         self._state = data.facts.state
-        moves = (pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | (pl.col("source") != "commit")
-        versions = data.intervals.group_by("version").agg(moves=moves.any())
-        found = versions.filter(~pl.col("moves"))["version"]
+        found = data.intervals.filter(~pl.col("version").is_in(sorted(data.table_commits.moving)))["version"].unique()
         self._generating = {
             version for version in found if not creates_or_restores_table(data.facts.operations.get(version))
         }

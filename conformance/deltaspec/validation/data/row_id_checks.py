@@ -21,7 +21,6 @@ from deltaspec.validation.log.row_id_history_checks import (
 from deltaspec.views.data.data_files import DataFiles
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.files.row_ids import (
-    MAX_ID,
     row_id_files,
     row_id_rewrites,
 )
@@ -67,19 +66,18 @@ def _check_live_row_ids(data: DataBucket, files: DataFiles, version: int, mark: 
         else MaterializedColumns(None, None)
     )
     inserted = find_inserted_paths(data) if enabled else frozenset()
-    seen = RowIds()
-    rows: list[dict[str, Any]] = []
+    assert data.values is not None, "set for the checks of all files"
+    item = f"row ids of version {version}"
     for number, file in enumerate(files):
         if number % 500 == 0:
             data.progress("row ids", number, len(files))
-            data.findings.evaluate_rows(row_id_files, rows)
-            rows = []
         if file.base_row_id is None:
             continue  # a finding of level log
         try:
             ids = read_row_ids(data, file, hidden)
         except NonIntegerRowIds as fault:
-            rows.append({**file.place, "materialized_column_fault": str(fault)})
+            row = {**file.place, "materialized_column_fault": str(fault)}
+            data.values.add_row(row_id_files, file, item, row)
             data.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
             continue
         except (StorageError, UnreadableRows, DeletionVectorError) as fault:
@@ -87,26 +85,23 @@ def _check_live_row_ids(data: DataBucket, files: DataFiles, version: int, mark: 
             reason, path = (EARLIER_FILES_GONE, None) if is_gone else (describe_read_error(fault), file.path)
             data.findings.mark_undecided((row_id_files,), reason, path)
             continue
-        shared = seen.fresh & ids.fresh
-        repeated = seen.take(ids)
         row = {
             **file.place,
             "high_water_mark": mark,
             "table_version": version,
             "default_row_commit_version": file.default_row_commit_version,
             "rows_are_inserted": file.path_key in inserted,
-            "duplicate_default_ids": len(shared),
-            "first_duplicate_default_id": shared.min() if len(shared) else None,
+            "duplicate_default_ids": 0,
             "materialized_ids": ids.preserved_rows,
             "materialized_default_ids": ids.default_id_rows,
             "highest_row_id": ids.highest_preserved,
             "highest_row_commit_version": ids.highest_commit_version,
             "earlier_row_commit_versions": ids.earlier_versions,
-            "duplicate_ids": len(repeated),
-            "first_duplicate_id": min(repeated.min(), MAX_ID) if len(repeated) else None,
+            "duplicate_ids": 0,
         }
-        rows.append(row)
-    data.findings.evaluate_rows(row_id_files, rows)
+        data.values.add_row(row_id_files, file, item, row)
+        sets = {"values": ids.fresh, "kept": ids.kept, "repeated": ids.repeated}
+        data.values.add_sets(file, item, data.values.row_id_borders, sets)
 
 
 def check_rewritten_row_ids(data: DataBucket) -> None:

@@ -6,7 +6,7 @@ from functools import cache
 
 import polars as pl
 
-from deltaspec.validation.aggregates import Aggregates
+from deltaspec.validation.aggregates import Aggregates, PathSample
 from deltaspec.validation.buckets import Buckets, RowsByTag, StageOutput
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import check_added_vectors
@@ -18,7 +18,7 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.null_column_checks import check_null_columns
 from deltaspec.validation.log.outdated_file_checks import collect_outdated_files
 from deltaspec.validation.log.row_id_history_checks import build_suspension_history, find_table_replacements
-from deltaspec.validation.log.row_id_range_checks import check_row_id_ranges, may_have_row_ids
+from deltaspec.validation.log.row_id_range_checks import check_row_ids, check_row_ids_of_paths
 from deltaspec.validation.log.type_change_checks import find_files_before_type_changes
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.file_history_rows import build_commit_file_history, find_shared_paths
@@ -33,11 +33,12 @@ from deltaspec.views.files.file_replay import (
 from deltaspec.views.files.idle_removes import build_idle_remove_rows, idle_removes
 from deltaspec.views.files.rearrangements import (
     build_rearrangement_rows,
-    filter_rearrangement_candidates,
     rearrangements,
+    sum_rearranged_rows,
 )
 from deltaspec.views.files.snapshot import build_snapshot_rows, snapshot_files
 from deltaspec.views.log.checkpoint_parts import split_paths
+from deltaspec.wire.storage.data_access import find_non_canonical_keys
 
 REPLAY_ROWS = "adds and removes"
 """Tag of the adds and removes of the validated history."""
@@ -53,9 +54,7 @@ DERIVED_ROWS = "derived file "
 REPLAYED_TAGS = (REPLAY_ROWS, ADDS_WITHOUT_STATS_ROWS, EARLIER_ROWS, EARLIER_CDC_ROWS, DERIVED_ROWS)
 """Tags of the rows that only this stage reads."""
 INTERVAL_ROWS = "intervals"
-"""Tag of adds and removes with the versions in which they are valid. The stage produces it, and the next two tags."""
-REARRANGED = "rearranged"
-WITH_ROW_IDS = "with row ids"
+"""Tag of adds and removes with the versions in which they are valid, which the stage produces."""
 
 
 def replay_and_check(facts: LogFacts, findings: Findings, buckets: Buckets) -> Aggregates:
@@ -64,10 +63,9 @@ def replay_and_check(facts: LogFacts, findings: Findings, buckets: Buckets) -> A
     buckets.drop(REPLAYED_TAGS)
     if facts.replay_blocked_reason is not None:
         findings.mark_undecided((rearrangements,), facts.replay_blocked_reason, facts.replay_blocked_file)
-    elif aggregates.rearranging:
-        buckets.run_stage(_check_rearrangements, facts, findings, (REARRANGED,), in_one_bucket=True)
-    buckets.run_stage(_check_row_ids, facts, findings, (WITH_ROW_IDS,), in_one_bucket=True)
-    buckets.drop((REARRANGED, WITH_ROW_IDS))
+    elif aggregates.rearranged_rows is not None:
+        findings.evaluate(rearrangements, build_rearrangement_rows(aggregates.rearranged_rows))
+    check_row_ids(facts, findings, buckets, aggregates)
     return aggregates
 
 
@@ -119,38 +117,19 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
 def _put_for_later_stages(
     facts: LogFacts, findings: Findings, intervals: pl.DataFrame, aggregates: Aggregates, output: StageOutput
 ) -> None:
-    """Pass on the rows that later stages need for this table and level."""
+    """Pass on the rows and totals that later steps need for this table and level."""
     is_only_bucket = facts.bucket_count == 1
-    if findings.has_rules_for(rearrangements) and (aggregates.rearranging or not is_only_bucket):
-        candidates = intervals if is_only_bucket else _drop_long_values(filter_rearrangement_candidates(intervals))
-        output.put(REARRANGED, candidates)
-    if may_have_row_ids(facts):
-        output.put(WITH_ROW_IDS, intervals if is_only_bucket else _drop_long_values(intervals))
+    if findings.has_rules_for(rearrangements) and facts.replay_blocked_reason is None:
+        aggregates.rearranged_rows = sum_rearranged_rows(intervals, is_complete=is_only_bucket)
+    check_row_ids_of_paths(facts, findings, intervals, output.put, aggregates)
     if facts.options.level == "log":
         return
     if facts.since is None:
         output.put(INTERVAL_ROWS, intervals)
+        if not is_only_bucket:
+            live = find_live_files(intervals, facts.plan.version)["path_key"]
+            aggregates.live_paths = PathSample.of(live.filter(~find_non_canonical_keys(live)))
     else:
         is_changed = flag_paths_changed_after(intervals, facts.since.version)
         aggregates.skipped_files = len(find_live_files(intervals.filter(~is_changed), facts.plan.version))
         output.put(INTERVAL_ROWS, intervals.filter(is_changed))
-
-
-def _drop_long_values(intervals: pl.DataFrame) -> pl.DataFrame:
-    """Set the longest columns to null, which stages over rows of all buckets do not need."""
-    return intervals.select(*REPLAY_COLUMNS, "until").with_columns(
-        pl.lit(None, REPLAY_COLUMNS[name]).alias(name)
-        for name in ("stats", "partition_text", "null_columns", "rare_fields")
-    )
-
-
-def _check_rearrangements(facts: LogFacts, findings: Findings, rows: RowsByTag, _: StageOutput) -> Aggregates:
-    if REARRANGED in rows:
-        findings.evaluate(rearrangements, build_rearrangement_rows(rows[REARRANGED]))
-    return Aggregates()
-
-
-def _check_row_ids(facts: LogFacts, findings: Findings, rows: RowsByTag, _: StageOutput) -> Aggregates:
-    empty = build_empty_replay_frame(REPLAY_COLUMNS).with_columns(until=pl.lit(None, pl.Int64))
-    check_row_id_ranges(facts, findings, rows.get(WITH_ROW_IDS, empty))
-    return Aggregates()

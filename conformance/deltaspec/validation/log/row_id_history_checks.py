@@ -9,20 +9,27 @@ import polars as pl
 
 from deltaspec.protocol.features import row_tracking
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.row_id_history import (
     build_new_row_id_rows,
     build_row_id_commit_rows,
-    build_row_id_conflict_rows,
+    count_commit_actions,
     flag_new_paths,
     new_row_ids,
     row_id_commits,
     row_id_conflicts,
     row_id_states,
 )
-from deltaspec.views.files.row_id_marks import StatedMark, build_row_id_mark_rows, collect_marks, row_id_marks
-from deltaspec.views.files.row_ids import find_files_without_required_ids, row_id_columns, row_id_ranges
+from deltaspec.views.files.row_id_marks import (
+    StatedMark,
+    build_row_id_mark_rows,
+    collect_marks,
+    find_files_above_marks,
+    row_id_marks,
+)
+from deltaspec.views.files.row_ids import find_files_without_required_ids, row_id_columns, row_id_files, row_id_ranges
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.enablement import EnablementHistory, build_enablement_history
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
@@ -54,13 +61,40 @@ def _build_history(facts: LogFacts, property_name: str) -> EnablementHistory:
     )
 
 
-def check_row_id_history(facts: LogFacts, findings: Findings, intervals: pl.DataFrame) -> None:
-    """Check every version of the validated history that supports row ids.
+def check_row_id_history_of_paths(
+    facts: LogFacts, findings: Findings, intervals: pl.DataFrame, aggregates: Aggregates
+) -> None:
+    """Check the row ids of paths in every version, and add what a check of all paths needs to the aggregates.
+
+    Args:
+        facts: of the log, which can be replayed.
+        findings: receives what is found.
+        intervals: adds and removes of some paths, from `build_intervals`.
+        aggregates: of these paths.
+    """
+    enabled, suspended = build_row_id_enablement(facts), build_suspension_history(facts)
+    whole = facts.plan.history_is_complete
+    if findings.has_rules_for(row_id_commits, new_row_ids, row_id_files):
+        changed = flag_new_paths(intervals)
+        aggregates.commit_actions = count_commit_actions(changed)
+        findings.evaluate(new_row_ids, build_new_row_id_rows(changed, suspended, history_is_complete=whole))
+    if findings.has_rules_for(row_id_ranges):
+        enabling = {each: f"{LOG_DIRECTORY}/{commit_name(each)}" for each in _find_enabling_versions(enabled)}
+        without_ids = find_files_without_required_ids(
+            intervals, enabled, suspended, enabling, facts.options.revision, history_is_complete=whole
+        )
+        findings.evaluate(row_id_ranges, without_ids)
+    if findings.has_rules_for(row_id_marks):
+        aggregates.files_above_marks = find_files_above_marks(intervals, collect_marks_of_log(facts, suspended)[0])
+
+
+def check_row_id_history(facts: LogFacts, findings: Findings, aggregates: Aggregates) -> None:
+    """Check every version of the validated history that supports row ids, after all paths were checked.
 
     Args:
         facts: of the log.
         findings: receives what is found.
-        intervals: adds and removes of all buckets, from `build_intervals`.
+        aggregates: of all paths.
     """
     enabled, suspended = build_row_id_enablement(facts), build_suspension_history(facts)
     if not any(supported for _, supported, _ in enabled):
@@ -70,33 +104,22 @@ def check_row_id_history(facts: LogFacts, findings: Findings, intervals: pl.Data
     if facts.replay_blocked_reason is not None:
         findings.mark_undecided(_FILE_VIEWS, facts.replay_blocked_reason, facts.replay_blocked_file)
         return
-    whole = facts.plan.history_is_complete
-    if findings.has_rules_for(row_id_commits, new_row_ids):
-        changed = flag_new_paths(intervals)
+    if aggregates.commit_actions is not None:
         files = {version: f"{LOG_DIRECTORY}/{commit_name(version)}" for version in facts.stated_row_ids}
         _, has_high_water_mark = facts.state.high_water_mark
         commits = build_row_id_commit_rows(
-            changed,
+            aggregates.commit_actions,
             facts.stated_row_ids,
             files,
             enabled=enabled,
             has_high_water_mark=has_high_water_mark,
-            history_is_complete=whole,
+            history_is_complete=facts.plan.history_is_complete,
         )
         findings.evaluate(row_id_commits, commits)
-        findings.evaluate(new_row_ids, build_new_row_id_rows(changed, suspended, history_is_complete=whole))
-    if findings.has_rules_for(row_id_conflicts):
-        findings.evaluate_rows(row_id_conflicts, build_row_id_conflict_rows(intervals, suspended, facts.plan.version))
-    if findings.has_rules_for(row_id_ranges):
-        enabling = {each: f"{LOG_DIRECTORY}/{commit_name(each)}" for each in _find_enabling_versions(enabled)}
-        without_ids = find_files_without_required_ids(
-            intervals, enabled, suspended, enabling, facts.options.revision, history_is_complete=whole
-        )
-        findings.evaluate(row_id_ranges, without_ids)
-    _check_marks(facts, findings, intervals, suspended)
+    _check_marks(facts, findings, aggregates, suspended)
 
 
-def _check_marks(facts: LogFacts, findings: Findings, intervals: pl.DataFrame, supported: EnablementHistory) -> None:
+def _check_marks(facts: LogFacts, findings: Findings, aggregates: Aggregates, supported: EnablementHistory) -> None:
     """Check the high-water marks that later commits replaced."""
     if not findings.has_rules_for(row_id_marks):
         return
@@ -104,7 +127,7 @@ def _check_marks(facts: LogFacts, findings: Findings, intervals: pl.DataFrame, s
     if not (is_readable and facts.state.domains_known and facts.state.row_id_mark_known):
         findings.mark_undecided((row_id_marks,), "an action that may contain the high-water mark cannot be decoded")
         return
-    findings.evaluate_rows(row_id_marks, build_row_id_mark_rows(intervals, marks))
+    findings.evaluate_rows(row_id_marks, build_row_id_mark_rows(aggregates.files_above_marks, marks))
 
 
 def collect_marks_of_log(
@@ -140,14 +163,13 @@ def find_inserted_paths(data: DataBucket) -> frozenset[str]:
     commit.
     """
     changed = flag_new_paths(data.intervals)
-    rewriting = changed.filter((pl.col("kind") == "remove") | ~pl.col("is_new"))["version"].unique()
     tables = [row["version"] for row in data.facts.state.rows[table_state.metadata.name]]
     is_new = pl.lit(data.facts.plan.history_is_complete) | (pl.col("default_row_commit_version") == pl.col("version"))
     rows = changed.filter(
         is_new.fill_null(False)
         & pl.col("is_new")
         & (pl.col("version") > 0)
-        & ~pl.col("version").is_in(rewriting.implode())
+        & ~pl.col("version").is_in(sorted(data.table_commits.reusing))
         & ~pl.col("version").is_in(tables)
         & ~pl.col("path_key").str.contains(_ABSOLUTE_PATH)
     )

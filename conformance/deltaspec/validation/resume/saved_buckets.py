@@ -56,6 +56,11 @@ class SavedBuckets:
         self._steps = 0
         self._rows: _RowFile | None = None
 
+    @property
+    def readers(self) -> int:
+        """See `Buckets.readers`."""
+        return 1
+
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         assert self._rows is not None, "rows are put by `run_once` and by stages only"
         self._rows.put(tag, rows, keys)
@@ -82,14 +87,13 @@ class SavedBuckets:
         findings: Findings,
         tags: Iterable[str],
         *,
-        in_one_bucket: bool = False,
         opens_files: bool = False,
     ) -> Aggregates:
         step, prefixes = self._next_step(), list(tags)
         facts = replace(facts, bucket_count=self.count)
         chunks = [chunk for chunk in self._chunks if any(matches_tag(chunk.tag, tag) for tag in prefixes)]
         buckets: list[list[Chunk]] = [chunks]
-        if not in_one_bucket and chunks:
+        if chunks:
             buckets = [[chunk for chunk in chunks if chunk.bucket == bucket] for bucket in range(self.count)]
         aggregates = Aggregates()
         for bucket, chunks_of_bucket in enumerate(buckets):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -42,9 +43,10 @@ from deltaspec.wire.storage.data_access import DataAccess
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_FILES_AT_ONCE = 5_000
-_MAX_PORTIONS = 256
-"""Maximum number of portions of a batch of files. Each portion is the work of one task."""
+_FILES_PER_TASK = 600
+"""Number of files of a batch per parallel task."""
+_MIN_PORTIONS = 256
+"""Number of portions that a batch of files may have, and more for many parallel tasks. Each is the work of one task."""
 _PORTIONS_PER_TASK = 8
 """Number of portions per parallel task, so that all tasks end at about the same time."""
 _PORTION_BYTES = 64 << 20
@@ -53,8 +55,8 @@ _OPEN_COST_BYTES = 1 << 20
 _EXPRESSIONS_AT_ONCE = 50
 MAX_EXPRESSIONS = 500
 """Maximum number of expressions per table, because each may need several jobs."""
-_BYTES_AT_ONCE = 8 << 30
-"""Size of a batch of files, whose columns executors keep in memory while the batch is evaluated."""
+_BYTES_PER_TASK = 1 << 30
+"""Size of a batch of files per parallel task. Executors keep the columns of a batch while it is evaluated."""
 Row = dict[str, Any]
 _Key = tuple[int, int]
 """Number of a file in its batch, and index of an expression."""
@@ -75,7 +77,7 @@ def check_constraints_on_spark(
         spark: its executors have the kit and can read the store of the facts.
         facts: of the log.
         findings: receives what is found and what stays undecided.
-        files: live data files, with the columns of `DataFiles.rows`.
+        files: live data files, with the columns of `DataFiles.rows`. A run passes those that need Spark SQL.
     """
     table = facts.state.table_schema
     if table is None or not findings.has_rules_for(constraint_checks):
@@ -83,23 +85,28 @@ def check_constraints_on_spark(
     recorder = ConstraintRecorder(table, facts.state, facts.operations, findings, evaluates_on_spark=True)
     if not recorder.supported:
         return
+    batches = _iter_batches(files, compute_parallelism(spark))
+    first = next(batches, None)
+    if first is None:
+        return
     access = DataAccess(facts.store, allow_outside=facts.options.allow_outside)
     zone = facts.options.writer_time_zone
     context = ConstraintContext(access, table, tuple(recorder.supported), zone)
     with isolated_session(spark, SETTINGS | ({"spark.sql.session.timeZone": zone} if zone else {})) as isolated:
         plans = ExpressionPlanner(isolated, context)
         evaluator = ConstraintEvaluator(isolated or spark, findings, recorder, context, plans)
-        for batch in _iter_batches(files):
+        for batch in chain([first], batches):
             evaluator.check(batch)
 
 
-def _iter_batches(files: Iterable[pl.DataFrame]) -> Iterator[list[DataFile]]:
+def _iter_batches(files: Iterable[pl.DataFrame], tasks_at_once: int) -> Iterator[list[DataFile]]:
+    most_files, most_bytes = _FILES_PER_TASK * tasks_at_once, _BYTES_PER_TASK * tasks_at_once
     batch: list[DataFile] = []
     size = 0
     for frame in files:
         for each in DataFiles(frame):
             its = each.actual_size or each.size or 0
-            if batch and (len(batch) == _FILES_AT_ONCE or size + its > _BYTES_AT_ONCE):
+            if batch and (len(batch) == most_files or size + its > most_bytes):
                 yield batch
                 batch, size = [], 0
             batch.append(replace(each, stats=None))
@@ -296,7 +303,7 @@ class ConstraintEvaluator:
 def split_into_batches(requests: Sequence[tuple[int, DataFile, Any]], tasks_at_once: int) -> Iterator[FileBatch]:
     """Yield files in portions of similar size: several per parallel task, and more if they would be too large."""
     costs = [_OPEN_COST_BYTES + max(each.actual_size or each.size or 0, 0) for _, each, _ in requests]
-    least = sum(costs) / _MAX_PORTIONS
+    least = sum(costs) / max(_MIN_PORTIONS, _PORTIONS_PER_TASK * tasks_at_once)
     enough = max(least, min(_PORTION_BYTES, sum(costs) / (_PORTIONS_PER_TASK * tasks_at_once)))
     portion: FileBatch = []
     held = 0

@@ -30,6 +30,7 @@ from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.spark.checkpoint_slices import CombinedPart, combine_slices, split_parts
 from deltaspec.validation.spark.constraint_evaluation import check_constraints_on_spark
+from deltaspec.validation.spark.constraint_stage import OPEN_FILES, evaluate_constraints
 from deltaspec.validation.spark.jobs import Jobs
 from deltaspec.validation.spark.log_sources import LogRequest, Sources
 from deltaspec.validation.spark.log_tasks import (
@@ -97,13 +98,17 @@ def _check_table(source: SparkLog, result: RunResult) -> None:
     if result.facts.constraints_on_spark and result.facts.replay_blocked_reason is None:
         with leaving_undecided("rows"):
             source.progress("constraints", 0, None)
+            source.buckets.run_stage(
+                evaluate_constraints, result.facts, result.findings, (LIVE_FILES,), opens_files=True
+            )
+            source.buckets.drop((LIVE_FILES,))
             result.findings.merge(source.buckets.run_once(partial(_check_row_constraints, source, result)))
 
 
 def _check_row_constraints(source: SparkLog, result: RunResult) -> Findings:
     findings = result.findings.copy_without_findings()
-    live_files = source.buckets.iter_frames(LIVE_FILES)
-    check_constraints_on_spark(source.jobs.session, result.facts, findings, live_files)
+    open_files = source.buckets.iter_frames(OPEN_FILES)
+    check_constraints_on_spark(source.jobs.session, result.facts, findings, open_files)
     return findings
 
 

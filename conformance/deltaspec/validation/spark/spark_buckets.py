@@ -111,6 +111,11 @@ class SparkBuckets:
         """Number of buckets for stages that open no files."""
         return self.counts.log
 
+    @property
+    def readers(self) -> int:
+        """See `Buckets.readers`."""
+        return self.counts.files if self._access.executors_can_read else 1
+
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():  # a tag without rows would make a stage run on nothing
             return
@@ -133,15 +138,12 @@ class SparkBuckets:
         findings: Findings,
         tags: Iterable[str],
         *,
-        in_one_bucket: bool = False,
         opens_files: bool = False,
     ) -> Aggregates:
         self._flush()
         on_driver = opens_files and not self._access.executors_can_read
         count = self.counts.files if opens_files and not on_driver else self.count
         facts = replace(facts, bucket_count=count)
-        if in_one_bucket:
-            count = 1
         wanted, expected = list(tags), RowTotals()
         sources = []
         for produced, frame in self._frames:
@@ -155,7 +157,7 @@ class SparkBuckets:
         rows = rows.selectExpr("tag", f"bucket % {count} AS bucket", "payload")
         number = expected.rows.total()
         tasks = min(count, number // _DRIVER_ROWS + 1 if on_driver else number)
-        rows = rows.repartition(1) if in_one_bucket else self._jobs.partition(rows, tasks)
+        rows = self._jobs.partition(rows, tasks)
         rows = sort_payloads(rows, "bucket", "tag")
         store = self._access.store if on_driver else self._access.executor_store
         task_facts, recorder = replace(facts, store=store), findings.copy_without_findings()

@@ -1,5 +1,7 @@
 """View over commits with dataChange false. Such commits may move rows between files but not add or remove rows."""
 
+from typing import Any
+
 import polars as pl
 
 from deltaspec.views.base import Column, View
@@ -31,24 +33,38 @@ rearrangements = View(
 )
 
 _FILE = ("path_key", "_vector")
+_SUMS: dict[str, Any] = {
+    "version": pl.Int64,
+    "file": pl.String,
+    "added": pl.Int64,
+    "removed": pl.Int64,
+    "added_unchanged": pl.Int64,
+    "removed_unchanged": pl.Int64,
+    "unknown_adds": pl.Int64,
+    "unknown_removes": pl.Int64,
+    "unchanged": pl.Int64,
+}
+"""Rows of a commit; numbers of files whose rows are not known; number of actions whose dataChange is false."""
 
 
-def filter_rearrangement_candidates(intervals: pl.DataFrame) -> pl.DataFrame:
-    """Return the intervals that `build_rearrangement_rows` needs: actions of commits, and what they end."""
-    return intervals.filter((pl.col("source") == "commit") | pl.col("until").is_not_null())
+def sum_rearranged_rows(intervals: pl.DataFrame, *, is_complete: bool) -> pl.DataFrame:
+    """Sum the rows of the files that each commit adds and removes.
 
-
-def build_rearrangement_rows(intervals: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of `rearrangements`.
+    The actions of a path must be together, but not all actions of a commit: sums of several frames can be added.
 
     Args:
         intervals: adds and removes with validity intervals, from `file_replay.build_intervals`. Their history is
             complete: it begins with version 0 or a complete checkpoint.
+        is_complete: these are all paths, so that only commits with dataChange false need sums.
+
+    Returns:
+        `version`, `file` and sums, from which `build_rearrangement_rows` builds the view.
     """
     written = intervals.filter(pl.col("source") == "commit")
-    versions = written.filter(~pl.col("data_change"))["version"].unique()
+    selected = written.filter(~pl.col("data_change")) if is_complete else written
+    versions = selected["version"].unique()
     if versions.is_empty():
-        return rearrangements.frame([])
+        return pl.DataFrame(schema=_SUMS)
     vector = pl.col("deletion_vector_id").fill_null("").alias("_vector")
     rows = (pl.col("num_records") - pl.col("cardinality").fill_null(0)).alias("_rows")
     changed = written.filter(pl.col("version").is_in(versions.implode())).with_columns(vector)
@@ -75,23 +91,41 @@ def build_rearrangement_rows(intervals: pl.DataFrame) -> pl.DataFrame:
         _is_unchanged=~pl.col("data_change") & pl.col("_was_live").is_null()
     )
     removes = removes.with_columns(_is_unchanged=~pl.col("data_change"))
-    found = (
-        pl.concat([each.select("version", "file", "kind", "_rows", "_is_unchanged") for each in (adds, removes)])
-        .group_by("version")
-        .agg(
-            file=pl.col("file").first(),
-            added_rows=_sum("add", is_complete=True),
-            removed_rows=_sum("remove", is_complete=True),
-            rows_added_unchanged=_sum("add", pl.col("_is_unchanged")),
-            rows_removed_unchanged=_sum("remove", pl.col("_is_unchanged")),
+    both = pl.concat([each.select("version", "file", "kind", "_rows", "_is_unchanged") for each in (adds, removes)])
+    sums = both.group_by("version").agg(
+        pl.col("file").first(),
+        added=_sum("add"),
+        removed=_sum("remove"),
+        added_unchanged=_sum("add", pl.col("_is_unchanged")),
+        removed_unchanged=_sum("remove", pl.col("_is_unchanged")),
+        unknown_adds=_count_unknown("add"),
+        unknown_removes=_count_unknown("remove"),
+    )
+    unchanged = changed.group_by("version").agg(unchanged=(~pl.col("data_change")).sum().cast(pl.Int64))
+    return sums.join(unchanged, on="version").select(list(_SUMS))
+
+
+def build_rearrangement_rows(sums: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of `rearrangements` from the sums of `sum_rearranged_rows`, added up over all paths."""
+    return (
+        sums.filter(pl.col("unchanged") > 0)
+        .select(
+            "version",
+            "file",
+            added_rows=pl.when(pl.col("unknown_adds") == 0).then("added"),
+            removed_rows=pl.when(pl.col("unknown_removes") == 0).then("removed"),
+            rows_added_unchanged="added_unchanged",
+            rows_removed_unchanged="removed_unchanged",
         )
         .sort("version")
     )
-    return found.select(list(rearrangements.columns))
 
 
-def _sum(kind: str, condition: pl.Expr | None = None, *, is_complete: bool = False) -> pl.Expr:
-    """Return the sum of the known row counts; null if `is_complete` and one of them is not known."""
+def _sum(kind: str, condition: pl.Expr | None = None) -> pl.Expr:
+    """Return the sum of the known row counts."""
     selected = pl.col("kind") == kind
-    counts = pl.col("_rows").filter(selected if condition is None else selected & condition)
-    return pl.when(counts.is_not_null().all()).then(counts.sum()) if is_complete else counts.sum()
+    return pl.col("_rows").filter(selected if condition is None else selected & condition).sum()
+
+
+def _count_unknown(kind: str) -> pl.Expr:
+    return pl.col("_rows").filter(pl.col("kind") == kind).null_count().cast(pl.Int64)

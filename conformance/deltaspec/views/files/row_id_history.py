@@ -1,8 +1,11 @@
 """Views over row ids along the validated history: statements of commits, and assignments to files."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import polars as pl
@@ -20,6 +23,7 @@ from deltaspec.views.table.enablement import (
     number_supported_periods,
 )
 
+_T = TypeVar("_T")
 MAX_COMPARED_FILES = 200
 """Maximum number of files with overlapping ids that are compared with all other files."""
 
@@ -112,7 +116,7 @@ class StatedRowIds(msgspec.Struct, frozen=True):
     @classmethod
     def from_actions(
         cls, actions: Iterable[tuple[int, WireStruct]], undecoded: frozenset[str | None], revision: Revision
-    ) -> "StatedRowIds":
+    ) -> StatedRowIds:
         """Read the statements of a commit; `undecoded` are the kinds of undecoded actions (None: unknown kind)."""
         if not undecoded.isdisjoint(_UNDECIDED_BY):
             return cls()
@@ -137,8 +141,26 @@ def flag_new_paths(intervals: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([single, many.select(single.columns)])
 
 
+def count_commit_actions(changed: pl.DataFrame) -> pl.DataFrame:
+    """Count the file actions of each commit.
+
+    Args:
+        changed: from `flag_new_paths`. The actions of a path must be together, but not all actions of a commit: counts
+            of several frames can be added.
+
+    Returns:
+        `version` with `file_actions`, `new_files`, and `reused_files`, which are removes and adds of known paths.
+    """
+    reuses_rows = (pl.col("kind") == "remove") | ~pl.col("is_new")
+    return changed.group_by("version").agg(
+        file_actions=pl.len().cast(pl.Int64),
+        new_files=pl.col("is_new").sum().cast(pl.Int64),
+        reused_files=reuses_rows.sum().cast(pl.Int64),
+    )
+
+
 def build_row_id_commit_rows(
-    changed: pl.DataFrame,
+    counts: pl.DataFrame,
     statements: Mapping[int, StatedRowIds],
     files: Mapping[int, str],
     *,
@@ -149,19 +171,13 @@ def build_row_id_commit_rows(
     """Return the rows of `row_id_commits`.
 
     Args:
-        changed: file actions of commits, from `flag_new_paths`.
+        counts: of `count_commit_actions`, added up over all paths.
         statements: version to the statements of its commit.
         files: version to its log file.
         enabled: versions at which support or enablement of row tracking changed.
         has_high_water_mark: whether the validated version has a high-water mark; None if unknown.
         history_is_complete: whether the validated history starts at version 0.
     """
-    reuses_rows = (pl.col("kind") == "remove") | ~pl.col("is_new")
-    counts = changed.group_by("version").agg(
-        file_actions=pl.len().cast(pl.Int64),
-        new_files=pl.col("is_new").sum().cast(pl.Int64),
-        may_copy_rows=pl.col("is_new").any() & reuses_rows.any(),
-    )
     frame = pl.DataFrame(
         {
             "version": list(statements),
@@ -175,13 +191,13 @@ def build_row_id_commit_rows(
             for name in ("version", "file", "high_water_marks", "has_commit_info", "rows_preserved")
         },
     )
-    frame = frame.join(counts, on="version", how="left", maintain_order="left").with_columns(
-        pl.col("file_actions", "new_files").fill_null(0), pl.col("may_copy_rows").fill_null(False)
-    )
+    frame = frame.join(counts, on="version", how="left", maintain_order="left")
+    frame = frame.with_columns(pl.col("file_actions", "new_files", "reused_files").fill_null(0))
     return (
         frame.filter(has_state(enabled, supported=True))
         .with_columns(
             enabled=has_state(enabled, supported=True, true=True),
+            may_copy_rows=(pl.col("new_files") > 0) & (pl.col("reused_files") > 0),
             table_has_high_water_mark=pl.lit(has_high_water_mark, pl.Boolean),
             new_files=pl.col("new_files") if history_is_complete else pl.lit(None, pl.Int64),
         )
@@ -207,8 +223,105 @@ def build_new_row_id_rows(
     ).select(list(new_row_ids.columns))
 
 
+_LiveRanges = dict[tuple[str, int], list[tuple[int, float]]]
+
+
+class Conflicts(msgspec.Struct):
+    """Files with overlapping default row ids, found in ranges of row ids. The result does not depend on the ranges."""
+
+    candidates: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    """Per period of support, the first files that begin with ids of a preceding file, at most `MAX_COMPARED_FILES`."""
+    overlaps: list[tuple[int, dict[str, Any]]] = msgspec.field(default_factory=list)
+    """Indexes of candidates, and the first other files with the same ids."""
+    live_ranges: _LiveRanges = msgspec.field(default_factory=dict)
+
+    def merge(self, other: Conflicts) -> None:
+        """Add what was found in other ranges."""
+        self.candidates = _select_first([*self.candidates, *other.candidates], lambda file: file["period"], _order)
+        self.overlaps = _select_first(
+            [*self.overlaps, *other.overlaps], lambda each: each[0], lambda each: (each[0], *_order(each[1]))
+        )
+        self.live_ranges |= other.live_ranges
+
+
+def _order(file: dict[str, Any]) -> tuple[Any, ...]:
+    return file["period"], file["base_row_id"], file["version"], file["path_key"]
+
+
+def _select_first(items: list[_T], group: Callable[[_T], int], order: Callable[[_T], Any]) -> list[_T]:
+    """Sort items, and return the first `MAX_COMPARED_FILES` of each group."""
+    counts: Counter[int] = Counter()
+    found = []
+    for item in sorted(items, key=order):
+        counts[group(item)] += 1
+        if counts[group(item)] <= MAX_COMPARED_FILES:
+            found.append(item)
+    return found
+
+
+def select_assigned_files(intervals: pl.DataFrame, suspended: EnablementHistory) -> pl.DataFrame:
+    """Return the adds to which a table that supports row tracking assigned ids, with `last_row_id` and `period`.
+
+    Args:
+        intervals: adds and removes from `file_replay.build_intervals`.
+        suspended: versions at which support or suspension of row tracking changed.
+    """
+    base, rows = pl.col("base_row_id"), pl.col("num_records")
+    is_assigned = (pl.col("kind") == "add") & (base >= 0) & (rows > 0) & has_state(suspended, supported=True)
+    assigned = intervals.filter(is_assigned).with_columns(last_row_id=compute_last_row_id())
+    return assigned.with_columns(period=number_supported_periods(assigned["version"], suspended))
+
+
+def _unite_adds(assigned: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per file: a path that is added again with the same ids is one file."""
+    several = has_shared_path(assigned)
+    first_values = [pl.col(name).first() for name in ("version", "source", "file", "line", "path")]
+    many = (
+        assigned.filter(several)
+        .sort("version", "file", "line")
+        .group_by("period", "path_key", "base_row_id", maintain_order=True)
+    )
+    names = ["period", "path_key", "base_row_id", "version", "source", "file", "line", "path", "last_row_id"]
+    first = many.agg(*first_values, last_row_id=pl.col("last_row_id").max())
+    files = pl.concat([assigned.filter(~several).select(names), first.select(names)])
+    return files.sort("period", "base_row_id", "version", "path_key")
+
+
+def find_conflict_candidates(assigned: pl.DataFrame, highest_before: Mapping[int, int]) -> Conflicts:
+    """Return the files that begin with the ids of a preceding file.
+
+    Args:
+        assigned: files of a range of row ids, from `select_assigned_files`.
+        highest_before: highest row id of the ranges before, by period.
+    """
+    files = _unite_adds(assigned)
+    periods, highest = list(highest_before), list(highest_before.values())
+    before = pl.col("period").replace_strict(periods, highest, default=None, return_dtype=pl.Int64)
+    previous = pl.col("last_row_id").cum_max().shift(1).over("period")
+    found = files.filter(pl.col("base_row_id") <= pl.max_horizontal(previous, before))
+    first = found.group_by("period", maintain_order=True).head(MAX_COMPARED_FILES)
+    return Conflicts(candidates=first.select(files.columns).to_dicts())
+
+
+def find_overlaps(assigned: pl.DataFrame, candidates: list[dict[str, Any]]) -> Conflicts:
+    """Return the files of a range of row ids that have ids of the candidates, from `select_assigned_files`."""
+    files = _unite_adds(assigned)
+    found = Conflicts()
+    for index, candidate in enumerate(candidates):
+        overlaps = (
+            (pl.col("period") == candidate["period"])
+            & (pl.col("base_row_id") <= candidate["last_row_id"])
+            & (pl.col("last_row_id") >= candidate["base_row_id"])
+            & (pl.col("path_key") != candidate["path_key"])
+        )
+        found.overlaps += [(index, other) for other in files.filter(overlaps).head(MAX_COMPARED_FILES).to_dicts()]
+    paths = {each["path_key"] for each in (*candidates, *(other for _, other in found.overlaps))}
+    found.live_ranges = _find_live_ranges(assigned, paths)
+    return found
+
+
 def build_row_id_conflict_rows(
-    intervals: pl.DataFrame, suspended: EnablementHistory, version: int
+    conflicts: Conflicts, suspended: EnablementHistory, version: int
 ) -> list[dict[str, Any]]:
     """Return the rows of `row_id_conflicts`: files that are assigned ids of other files.
 
@@ -216,66 +329,21 @@ def build_row_id_conflict_rows(
     unless the feature was dropped since; reserved ids below the high-water mark may be assigned later.
 
     Args:
-        intervals: adds and removes from `file_replay.build_intervals`.
+        conflicts: candidates, and the files that overlap them in any range of row ids.
         suspended: versions at which support or suspension of row tracking changed.
         version: the validated version.
     """
-    base, rows = pl.col("base_row_id"), pl.col("num_records")
-    last = compute_last_row_id()
-    is_assigned = (pl.col("kind") == "add") & (base >= 0) & (rows > 0) & has_state(suspended, supported=True)
-    assigned = intervals.filter(is_assigned).with_columns(last_row_id=last)
     supported, is_suspended = get_enablement_at(suspended, version)
     judged_version = version if supported and not is_suspended else None
-    periods = assigned.with_columns(_period=number_supported_periods(assigned["version"], suspended))
-    found = [
-        row
-        for period in periods.partition_by("_period", include_key=False)
-        for row in _find_conflicts(period, judged_version)
-    ]
-    return row_id_conflicts.frame(found).filter(has_state(suspended, supported=True, true=False)).to_dicts()
-
-
-def _find_conflicts(assigned: pl.DataFrame, judged_version: int | None) -> list[dict[str, Any]]:
-    """Return the conflicts of files that were added while row tracking was supported without interruption.
-
-    Args:
-        assigned: adds with row ids, with `last_row_id`.
-        judged_version: the validated version; None if it does not assign row ids, so that RID001 does not judge it.
-    """
-    base = pl.col("base_row_id")
-    several = has_shared_path(assigned)
-    first_values = [pl.col(name).first() for name in ("version", "source", "file", "line", "path")]
-    many = (
-        assigned.filter(several)
-        .sort("version", "file", "line")
-        .group_by("path_key", "base_row_id", maintain_order=True)
-    )
-    names = ["path_key", "base_row_id", "version", "source", "file", "line", "path", "last_row_id"]
-    first = many.agg(*first_values, last_row_id=pl.col("last_row_id").max())
-    files = pl.concat([assigned.filter(~several).select(names), first.select(names)])
-    files = files.sort("base_row_id", "version", "path_key").with_columns(
-        previous_last_row_id=pl.col("last_row_id").cum_max().shift(1)
-    )
-    pairs = []
-    for candidate in (
-        files.filter(base <= pl.col("previous_last_row_id")).head(MAX_COMPARED_FILES).iter_rows(named=True)
-    ):
-        overlaps = (base <= candidate["last_row_id"]) & (pl.col("last_row_id") >= candidate["base_row_id"])
-        others = files.filter(overlaps & (pl.col("path_key") != candidate["path_key"])).head(MAX_COMPARED_FILES)
-        pairs += [(candidate, other) for other in others.iter_rows(named=True)]
-    if not pairs:
-        return []
-    live_ranges = _find_live_ranges(assigned, {each["path_key"] for pair in pairs for each in pair})
-    found: dict[tuple[str, int], dict[str, Any]] = {}
-    for one, two in pairs:
-        row = build_conflict(one, two, live_ranges, judged_version)
-        seen = found.setdefault((row["path"], row["version"]), row)
+    found: dict[tuple[int, str, int], dict[str, Any]] = {}
+    for index, other in conflicts.overlaps:
+        candidate = conflicts.candidates[index]
+        row = build_conflict(candidate, other, conflicts.live_ranges, judged_version)
+        seen = found.setdefault((candidate["period"], row["path"], row["version"]), row)
         seen["other_is_live"] |= row["other_is_live"]
         seen["both_are_live"] |= row["both_are_live"]
-    return list(found.values())
-
-
-_LiveRanges = dict[tuple[str, int], list[tuple[int, float]]]
+    rows = row_id_conflicts.frame(list(found.values()))
+    return rows.filter(has_state(suspended, supported=True, true=False)).to_dicts()
 
 
 def _find_live_ranges(assigned: pl.DataFrame, paths: set[str]) -> _LiveRanges:

@@ -1,7 +1,7 @@
 """View over high-water marks of row ids that a later commit replaced. The last mark is compared in `row_id_ranges`."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +27,9 @@ row_id_marks = View(
         "replaced_in": Column(pl.Int64, "version that states the next mark, or drops the feature", shown=True),
     },
 )
+
+
+_FILE_ORDER = ("version", "last_row_id", "path_key")
 
 
 class StatedMark(msgspec.Struct, frozen=True):
@@ -97,43 +100,72 @@ def move_to_mark(rows: pl.DataFrame, last: StatedMark) -> pl.DataFrame:
     return pl.concat([rows.with_columns(**without_mark), moved])
 
 
-def build_row_id_mark_rows(
+def find_files_above_marks(
     intervals: pl.DataFrame, marks: Sequence[tuple[StatedMark, int, int]]
-) -> list[dict[str, Any]]:
-    """Return the rows of `row_id_marks`.
+) -> dict[int, dict[str, Any]]:
+    """Return the first file that has ids above each mark, by index of the mark; none for most marks.
 
     Args:
-        intervals: adds and removes of all buckets, from `build_intervals`.
+        intervals: adds and removes of some paths, from `build_intervals`.
         marks: result of `collect_marks`.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = compute_last_row_id()
     adds = intervals.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0)).with_columns(last_row_id=last)
-    adds = adds.sort("version", "last_row_id", "path_key")
-    by_start: dict[int, list[tuple[StatedMark, int]]] = defaultdict(list)
-    for mark, replaced_in, start in marks:
-        by_start[start].append((mark, replaced_in))
-    found = []
-    for start, replaced in by_start.items():
-        end = replaced[-1][1]
+    adds = adds.select("version", "last_row_id", "path_key", "path", "file", "line").sort(*_FILE_ORDER)
+    by_start: dict[int, list[int]] = defaultdict(list)
+    for index, (_, _, start) in enumerate(marks):
+        by_start[start].append(index)
+    found = {}
+    for start, indexes in by_start.items():
+        end = marks[indexes[-1]][1]
         first, last_one = (adds["version"].search_sorted(version, side="left") for version in (start, end))
         assigned = adds.slice(first, last_one - first)
-        highest = assigned["last_row_id"].cum_max()
-        for mark, replaced_in in replaced:
-            position = highest.search_sorted(-1 if mark.mark is None else mark.mark, side="right")
-            file = assigned.row(position, named=True) if position < len(assigned) else None
-            if file is None or file["version"] >= replaced_in:
-                continue
-            is_stated_later = mark.version > file["version"] and mark.file is not None
-            found.append(
-                {
-                    "version": max(mark.version, file["version"]),
-                    "file": mark.file if is_stated_later else file["file"],
-                    "line": None if is_stated_later else file["line"],
-                    "path": file["path"] or file["path_key"],
-                    "last_row_id": file["last_row_id"],
-                    "high_water_mark": mark.mark,
-                    "replaced_in": replaced_in,
-                }
-            )
+        lowest = pl.Series([-1 if (mark := marks[index][0].mark) is None else mark for index in indexes])
+        positions = assigned["last_row_id"].cum_max().search_sorted(lowest, side="right")
+        for index, position in zip(indexes, positions.to_list(), strict=True):
+            if position < len(assigned):
+                found[index] = assigned.row(position, named=True)
+    return found
+
+
+def merge_files_above_marks(
+    one: dict[int, dict[str, Any]], two: dict[int, dict[str, Any]]
+) -> dict[int, dict[str, Any]]:
+    """Return the first files of both results of `find_files_above_marks`."""
+    return {
+        index: min(
+            (files[index] for files in (one, two) if index in files),
+            key=lambda file: [file[name] for name in _FILE_ORDER],
+        )
+        for index in one.keys() | two.keys()
+    }
+
+
+def build_row_id_mark_rows(
+    files: Mapping[int, dict[str, Any]], marks: Sequence[tuple[StatedMark, int, int]]
+) -> list[dict[str, Any]]:
+    """Return the rows of `row_id_marks`.
+
+    Args:
+        files: from `find_files_above_marks`, merged over all paths.
+        marks: result of `collect_marks`.
+    """
+    found = []
+    for index, file in sorted(files.items()):
+        mark, replaced_in, _ = marks[index]
+        if file["version"] >= replaced_in:
+            continue
+        is_stated_later = mark.version > file["version"] and mark.file is not None
+        found.append(
+            {
+                "version": max(mark.version, file["version"]),
+                "file": mark.file if is_stated_later else file["file"],
+                "line": None if is_stated_later else file["line"],
+                "path": file["path"] or file["path_key"],
+                "last_row_id": file["last_row_id"],
+                "high_water_mark": mark.mark,
+                "replaced_in": replaced_in,
+            }
+        )
     return found

@@ -166,16 +166,20 @@ def _exceeds_long() -> pl.Expr:
     return (base >= 0) & (rows > 0) & (base - 1 > MAX_ID - rows)
 
 
-def build_row_id_ranges(live: pl.DataFrame, mark: int | None, *, has_high_water_mark: bool | None) -> pl.DataFrame:
+def build_row_id_ranges(
+    live: pl.DataFrame, mark: int | None, *, has_high_water_mark: bool | None, highest_before: int | None = None
+) -> pl.DataFrame:
     """Return the live files as rows of `row_id_ranges`, ordered by base row id.
 
     Args:
-        live: live files, from `file_replay.find_live_files`.
+        live: live files, from `file_replay.find_live_files`: all of them, or those of a range of base row ids.
         mark: the high-water mark; None if there is none, or it cannot be read.
         has_high_water_mark: whether there is a high-water mark; None if unknown.
+        highest_before: highest default row id of the live files of all ranges before; None if there are none.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = compute_last_row_id()
+    previous = pl.col("last_row_id").cum_max().forward_fill().shift(1)
     return (
         live.sort("base_row_id", "path_key", "version", "file", "line", nulls_last=True)
         .with_columns(
@@ -186,7 +190,7 @@ def build_row_id_ranges(live: pl.DataFrame, mark: int | None, *, has_high_water_
             has_high_water_mark=pl.lit(has_high_water_mark, pl.Boolean),
             ids_required=pl.lit(None, pl.Boolean),
         )
-        .with_columns(previous_last_row_id=pl.col("last_row_id").cum_max().forward_fill().shift(1))
+        .with_columns(previous_last_row_id=pl.max_horizontal(previous, pl.lit(highest_before, pl.Int64)))
         .select(list(row_id_ranges.columns))
     )
 

@@ -9,6 +9,8 @@ from deltaspec.protocol.features.identity_columns import Identity, is_in_sequenc
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import RowBatches
 
+TOO_FAR_APART = "values of an identity column are too far apart to be compared"
+BLOCK = 65_536
 MAX_BLOCKS = 1 << 20
 """Limit of blocks of 65,536 consecutive numbers; a bitmap takes some 100 bytes for a sparse block."""
 _SAFE = 2**62
@@ -46,18 +48,15 @@ class IdentityValues(msgspec.Struct):
         self.highest = high if self.highest is None else max(self.highest, high)
         self._check_sequence(numbers, low, high)
         unsigned = numbers.cast(pl.UInt64, wrap_numerical=True)
-        self.blocks |= BitMap64((unsigned // 65_536).unique().to_list())
-        check_bitmap_size(self.blocks)
+        self.blocks |= BitMap64((unsigned // BLOCK).unique().to_list())
+        if needs_too_much_memory(len(self.blocks)):
+            raise UnreadableRows(TOO_FAR_APART)
         new = BitMap64(unsigned.unique().to_list())  # a few bytes may hold millions of equal values
         repeated = new & self.values
         if len(new) < len(unsigned):
             repeated |= BitMap64(unsigned.filter(unsigned.is_duplicated()).unique().to_list())
         self._record_repeated(repeated)
         self.values |= new
-
-    def record_repeats(self, seen: BitMap64) -> None:
-        """Record the values that earlier files also have."""
-        self._record_repeated(self.values & seen)
 
     def _record_repeated(self, values: BitMap64) -> None:
         if values:
@@ -80,10 +79,9 @@ class IdentityValues(msgspec.Struct):
             self.first_off_sequence = off[0] if self.first_off_sequence is None else self.first_off_sequence
 
 
-def check_bitmap_size(blocks: BitMap64) -> None:
-    """Raise `UnreadableRows` if numbers are so far apart that a set of them takes too much memory."""
-    if len(blocks) > MAX_BLOCKS:
-        raise UnreadableRows("values of an identity column are too far apart to be compared")
+def needs_too_much_memory(blocks: int) -> bool:
+    """Return whether values are so far apart, in so many blocks, that a set of them takes too much memory."""
+    return blocks > MAX_BLOCKS
 
 
 def read_identity_values(source: RowBatches, name: str, left: BitMap64 | None, identity: Identity) -> IdentityValues:

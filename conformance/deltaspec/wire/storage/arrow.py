@@ -1,7 +1,7 @@
 """A store over file systems of pyarrow, such as HDFS. pyarrow.fs is imported on first use."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
@@ -20,6 +20,8 @@ from deltaspec.wire.storage.interface import (
     is_outage,
     redact_uri,
 )
+from deltaspec.wire.storage.listing_parts import Listed, ListingPart, list_below, split_by_folders
+from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 
@@ -68,22 +70,29 @@ class ArrowStore:
         return sorted(found, key=lambda entry: entry.name)
 
     def list_files(self) -> Iterator[Entry | StorageError]:
+        return self.list_part(ListingPart())
+
+    def split_listing(self, names: Sequence[str], count: int) -> Iterator[Listed]:
+        return split_by_folders(self._list_folder, count, MAX_CONCURRENT_READS)
+
+    def list_part(self, part: ListingPart) -> Iterator[Entry | StorageError]:
+        return list_below(self._list_folder, part)
+
+    def _list_folder(self, part: ListingPart) -> Iterator[Listed]:
         from pyarrow import fs
 
-        folders = [""]
-        while folders:
-            folder = folders.pop()
-            try:
-                items = self.system.get_file_info(fs.FileSelector(f"{self._base}/{folder}".rstrip("/") or "/"))
-            except Exception as fault:  # noqa: BLE001 - clients raise any type
-                yield StorageError(f"{folder or '.'}: cannot be listed: {describe_error(fault)}")
-                continue
-            for item in items:
-                name = folder + item.base_name
-                if item.type == fs.FileType.File:
-                    yield Entry(name, item.size, (item.mtime_ns or 0) // 1_000_000)
-                elif item.type == fs.FileType.Directory and name != LOG_DIRECTORY:
-                    folders.append(f"{name}/")
+        folder = part.folder
+        try:
+            items = self.system.get_file_info(fs.FileSelector(f"{self._base}/{folder}".rstrip("/") or "/"))
+        except Exception as fault:  # noqa: BLE001 - clients raise any type
+            yield StorageError(f"{folder or '.'}: cannot be listed: {describe_error(fault)}")
+            return
+        for item in items:
+            name = folder + item.base_name
+            if item.type == fs.FileType.File:
+                yield Entry(name, item.size, (item.mtime_ns or 0) // 1_000_000)
+            elif item.type == fs.FileType.Directory and name != LOG_DIRECTORY:
+                yield ListingPart(f"{name}/")
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
         with self._open(path) as file:

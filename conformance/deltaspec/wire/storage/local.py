@@ -3,8 +3,9 @@
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from deltaspec.wire.storage.interface import (
     has_log_file_name,
     is_outage,
 )
+from deltaspec.wire.storage.listing_parts import Listed, ListingPart, list_below, split_by_folders
 from deltaspec.wire.storage.other_formats import explain_missing_path, recognize_format
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
@@ -47,6 +49,11 @@ class LocalStore:
         self.is_remote = False
         self._path = path
         self._prefix = os.path.join(path, "")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes with an absolute path, because other processes have other working directories."""
+        path = self._path if os.path.isabs(self._path) else os.path.join(os.getcwd(), self._path)
+        return {**self.__dict__, "_path": path, "_prefix": os.path.join(path, "")}
 
     def list_log(self) -> list[Entry]:
         root = Path(self._path)
@@ -95,38 +102,45 @@ class LocalStore:
             yield from self._entries(folder / name, f"{name}/")
 
     def list_files(self) -> Iterator[Entry | StorageError]:
-        folders: list[tuple[str, str, frozenset[_Inode]]] = [(self._path, "", frozenset())]
-        times: Counter[_Inode] = Counter()
-        while folders:
-            folder, prefix, above = folders.pop()
-            shown = escape_file_name(prefix) or "."
+        return self.list_part(ListingPart())
+
+    def split_listing(self, names: Sequence[str], count: int) -> Iterator[Listed]:
+        return split_by_folders(partial(self._list_folder, Counter[_Inode]()), count)
+
+    def list_part(self, part: ListingPart) -> Iterator[Entry | StorageError]:
+        return list_below(partial(self._list_folder, Counter[_Inode]()), part)
+
+    def _list_folder(self, times: Counter[_Inode], part: ListingPart) -> Iterator[Listed]:
+        """List one directory; `times` says how often each was listed before."""
+        shown = escape_file_name(part.folder) or "."
+        folder = os.path.join(self._path, part.folder)
+        try:
+            facts = os.stat(folder)
+            here = (facts.st_dev, facts.st_ino)
+            if here in part.parents:
+                return  # a link back to a parent directory
+            times[here] += 1
+            if times[here] > _MAX_LISTINGS:
+                yield StorageError(f"{shown}: not listed, because too many links lead to it")
+                return
+            with os.scandir(folder) as entries:
+                found = list(entries)
+        except OSError as fault:
+            yield StorageError(f"{shown}: cannot be listed: {fault.strerror or fault}")
+            return
+        for entry in found:
+            name = part.folder + entry.name
             try:
-                facts = os.stat(folder)
-                here = (facts.st_dev, facts.st_ino)
-                if here in above:
-                    continue  # a link back to a parent directory
-                times[here] += 1
-                if times[here] > _MAX_LISTINGS:
-                    yield StorageError(f"{shown}: not listed, because too many links lead to it")
-                    continue
-                with os.scandir(folder) as entries:
-                    found = list(entries)
-            except OSError as fault:
-                yield StorageError(f"{shown}: cannot be listed: {fault.strerror or fault}")
+                facts = entry.stat()
+            except PermissionError as fault:
+                yield StorageError(f"{escape_file_name(name)}: {fault.strerror}")
                 continue
-            for entry in found:
-                name = prefix + entry.name
-                try:
-                    facts = entry.stat()
-                except PermissionError as fault:
-                    yield StorageError(f"{escape_file_name(name)}: {fault.strerror}")
-                    continue
-                except OSError:
-                    continue  # gone since, or a link into nothing or itself
-                if stat.S_ISREG(facts.st_mode):
-                    yield Entry(escape_file_name(name), facts.st_size, facts.st_mtime_ns // 1_000_000)
-                elif stat.S_ISDIR(facts.st_mode) and name != LOG_DIRECTORY:
-                    folders.append((entry.path, f"{name}/", above | {here}))
+            except OSError:
+                continue  # gone since, or a link into nothing or itself
+            if stat.S_ISREG(facts.st_mode):
+                yield Entry(escape_file_name(name), facts.st_size, facts.st_mtime_ns // 1_000_000)
+            elif stat.S_ISDIR(facts.st_mode) and name != LOG_DIRECTORY:
+                yield ListingPart(f"{name}/", parents=part.parents | {here})
 
     def read(self, path: str, limit: int) -> bytes:
         handle, size = self.open_with_size(path)

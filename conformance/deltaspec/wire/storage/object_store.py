@@ -2,9 +2,9 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -34,13 +34,21 @@ from deltaspec.wire.storage.interface import (
     has_log_file_name,
     redact_uri,
 )
+from deltaspec.wire.storage.listing_parts import Listed, ListingPart, list_below, split_by_folders, split_by_names
 from deltaspec.wire.storage.other_formats import recognize_format
+from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 from deltaspec.wire.storage.rate_limit import get_rate_limit
 from deltaspec.wire.storage.retries import Attempts, RetryPolicy, identify_store, mark_available
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _T = TypeVar("_T")
 
+PAGE = 1000
+"""Objects that a response lists."""
+_PLAIN_NAME = re.compile(r"[\w=.-]+(/[\w=.-]+)*", re.ASCII)
+"""Names that every store accepts as the begin of a listing."""
+_ORDERED_SCHEMES = ("s3", "s3a", "gs", "gcs")
+"""Schemes of stores that can begin a listing after any name; others would list all names before it, too."""
 _RANGE_PAST_END = ("status: 416", "Range started after")
 _UNKNOWN_KEY = re.compile(r"Configuration key: '(\w+)' is not valid")
 
@@ -79,6 +87,7 @@ class ObjectStore:
         self._lock = threading.Lock()
         scheme, _, rest = uri.partition("://")
         scheme = scheme.lower()
+        self._begins_after_any_name = scheme in _ORDERED_SCHEMES
         arguments = {} if scheme == "file" else build_client_options(scheme, self._policy, settings)
         try:
             with convert_panics():
@@ -116,8 +125,58 @@ class ObjectStore:
         return sorted((folders | found).values(), key=lambda entry: entry.name)
 
     def list_files(self) -> Iterator[Entry | StorageError]:
+        return self._drop_folder_objects(self._list(None))
+
+    def split_listing(self, names: Sequence[str], count: int) -> Iterator[Listed]:
+        if self._begins_after_any_name and names:
+            first = [entry.name for entry in islice(self._list(None), PAGE) if isinstance(entry, Entry)]
+            if first == sorted(first):
+                return split_by_names(filter(_PLAIN_NAME.fullmatch, names), count)
+        return split_by_folders(self._list_folder, count, MAX_CONCURRENT_READS)
+
+    def list_part(self, part: ListingPart) -> Iterator[Entry | StorageError]:
+        if part.folder:
+            return list_below(self._list_folder, part)
+        return self._drop_folder_objects(self._list_range(part), part.until)
+
+    def _list_range(self, part: ListingPart) -> Iterator[Entry | StorageError]:
+        """Yield the objects of a range of names, and the first one after it."""
+        last = part.after
+        for entry in self._list(None, last):
+            if isinstance(entry, Entry) and entry.name <= last:
+                yield StorageError("the store does not list names in order, so that its ranges are incomplete")
+                return
+            yield entry
+            if isinstance(entry, Entry) and part.until is not None and entry.name > part.until:
+                return
+            last = entry.name if isinstance(entry, Entry) else last
+
+    def _list_folder(self, part: ListingPart) -> Iterator[Listed]:
+        import obstore
+
+        shown = part.folder or "."
+        try:
+            found: Any = self._request(
+                shown, lambda: obstore.list_with_delimiter(self._store, prefix=part.folder.rstrip("/") or None)
+            )
+        except StorageError as fault:
+            yield StorageError(f"{shown}: cannot be listed: {str(fault).removeprefix(f'{shown}: ')}")
+            return
+        folders = {name for name in found["common_prefixes"] if name != LOG_DIRECTORY}
+        for item in found["objects"]:
+            name = item["path"]
+            # consoles create a folder as an empty object with its name
+            if name and name != LOG_DIRECTORY and (item["size"] or name not in folders):
+                yield Entry(name, item["size"], _milliseconds(item["last_modified"]))
+        for name in sorted(folders):
+            yield ListingPart(f"{name}/")
+
+    def _drop_folder_objects(
+        self, entries: Iterator[Entry | StorageError], until: str | None = None
+    ) -> Iterator[Entry | StorageError]:
+        """Yield the files of the table up to a name. One entry after them says whether the last one is a folder."""
         before: Entry | None = None
-        for entry in self._list(None):
+        for entry in entries:
             if isinstance(entry, StorageError):
                 if before is not None:
                     yield before
@@ -128,16 +187,16 @@ class ObjectStore:
                 if before is not None and (before.size_bytes or not entry.name.startswith(f"{before.name}/")):
                     yield before
                 before = entry
-        if before is not None:
+        if before is not None and (until is None or before.name <= until):
             yield before
 
-    def _list(self, prefix: str | None) -> Iterator[Entry | StorageError]:
+    def _list(self, prefix: str | None, after: str = "") -> Iterator[Entry | StorageError]:
         """Yield the objects below a prefix; the last item is an error if the listing is incomplete after all retries.
 
         The client does not retry a page whose transfer broke off. The listing then continues after the last name, if
         all names so far were sorted, as in most stores.
         """
-        last, ordered = "", True
+        last, ordered = after, True
         attempts: Attempts | None = self._start_attempts()
         while True:
             try:
@@ -160,7 +219,7 @@ class ObjectStore:
 
         with convert_panics():
             self._wait()
-            for batch in obstore.list(self._store, prefix=prefix, offset=offset, chunk_size=1000):
+            for batch in obstore.list(self._store, prefix=prefix, offset=offset, chunk_size=PAGE):
                 for item in batch:
                     name = item["path"]
                     yield name, Entry(name, item["size"], _milliseconds(item["last_modified"]))

@@ -1,12 +1,13 @@
 """A store whose commits are those that a catalog ratified, whether they are published or not."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deltaspec.protocol.features.catalog_managed import find_commits_to_read
 from deltaspec.protocol.log.file_names import CommitName, StagedCommit, commit_name
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
+from deltaspec.wire.storage.listing_parts import Listed, ListingPart, SplittableStore, split_listing
 
 
 class RatifiedStore:
@@ -63,6 +64,13 @@ class RatifiedStore:
 
     def list_files(self) -> Iterator[Entry | StorageError]:
         yield from self.table.list_files()
+
+    def split_listing(self, names: Sequence[str], count: int) -> Iterator[Listed]:
+        return split_listing(self.table, names, count)
+
+    def list_part(self, part: ListingPart) -> Iterator[Entry | StorageError]:
+        assert isinstance(self.table, SplittableStore), "only such a store has parts"
+        return self.table.list_part(part)
 
     def read(self, path: str, limit: int) -> bytes:
         return self._store.read(self._find(path), limit)

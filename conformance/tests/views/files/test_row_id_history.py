@@ -1,5 +1,6 @@
 """Views over row ids along the history equal a plain Python count over the same files."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -12,13 +13,18 @@ from deltaspec.protocol.revisions import Revision
 from deltaspec.rules import RULES
 from deltaspec.views.files.file_replay import build_empty_replay_frame, build_intervals
 from deltaspec.views.files.row_id_history import (
+    Conflicts,
     StatedRowIds,
     build_conflict,
     build_new_row_id_rows,
     build_row_id_commit_rows,
     build_row_id_conflict_rows,
+    count_commit_actions,
+    find_conflict_candidates,
+    find_overlaps,
     flag_new_paths,
     row_id_conflicts,
+    select_assigned_files,
 )
 
 
@@ -92,6 +98,20 @@ def _live(actions: list[_Action], version: int) -> dict[str, int]:
     return live
 
 
+def _build_conflict_rows(actions: list[_Action], borders: Sequence[int] = ()) -> list[dict[str, Any]]:
+    """Return the rows of `row_id_conflicts`, found in ranges of row ids that begin at some borders."""
+    assigned = select_assigned_files(_intervals(actions), ALWAYS)
+    ranges = pl.Series(borders, dtype=pl.Int64).search_sorted(assigned["base_row_id"], side="right")
+    parts = [assigned.filter(ranges == number) for number in range(len(borders) + 1)]
+    conflicts, highest = Conflicts(), dict[int, int]()
+    for part in parts:
+        conflicts.merge(find_conflict_candidates(part, highest))
+        highest = {period: max([*highest.values(), *part["last_row_id"]]) for period in part["period"]} or highest
+    for part in parts:
+        conflicts.merge(find_overlaps(part, conflicts.candidates))
+    return build_row_id_conflict_rows(conflicts, ALWAYS, 5)
+
+
 def _shared(live: dict[str, int]) -> set[frozenset[str]]:
     """Return pairs of paths whose rows share an id."""
     return {frozenset((one, two)) for one in live for two in live if one < two and abs(live[one] - live[two]) < 2}
@@ -100,7 +120,7 @@ def _shared(live: dict[str, int]) -> set[frozenset[str]]:
 @example_settings(100)
 @given(histories())
 def test_conflicting_files_that_were_live_together_are_found(actions: list[_Action]) -> None:
-    rows = row_id_conflicts.frame(build_row_id_conflict_rows(_intervals(actions), ALWAYS, 5))
+    rows = row_id_conflicts.frame(_build_conflict_rows(actions))
     past = {pair for version in range(1, 6) for pair in _shared(_live(actions, version))}
     found = rows.filter(RULES["RID022"].expression())
     if not _shared(_live(actions, 5)):
@@ -110,11 +130,18 @@ def test_conflicting_files_that_were_live_together_are_found(actions: list[_Acti
 @example_settings(100)
 @given(histories())
 def test_conflicts_name_earlier_paths_with_the_same_ids(actions: list[_Action]) -> None:
-    rows = build_row_id_conflict_rows(_intervals(actions), ALWAYS, 5)
+    rows = _build_conflict_rows(actions)
     bases = {path: base for _, kind, path, base in actions if kind == "add"}
     named = {frozenset((row["path"], row["other_path"])) for row in rows}
     assert named <= _shared(bases)
     assert bool(named) is bool(_shared(bases))
+
+
+@example_settings(60)
+@given(histories(), st.lists(st.integers(0, 12), max_size=4, unique=True).map(sorted))
+def test_conflicts_do_not_depend_on_ranges(actions: list[_Action], borders: list[int]) -> None:
+    """A file at the begin of a range overlaps the last one of the range before."""
+    assert _build_conflict_rows(actions, borders) == _build_conflict_rows(actions)
 
 
 @example_settings(60)
@@ -152,7 +179,12 @@ def test_commit_may_copy_rows_if_it_adds_new_files_and_changes_others() -> None:
     enabled = [(0, False, False), (1, True, False), (3, True, True)]
     changed = flag_new_paths(_intervals(actions))
     rows = build_row_id_commit_rows(
-        changed, statements, files, enabled=enabled, has_high_water_mark=True, history_is_complete=True
+        count_commit_actions(changed),
+        statements,
+        files,
+        enabled=enabled,
+        has_high_water_mark=True,
+        history_is_complete=True,
     ).to_dicts()
     seen = {
         row["version"]: (row["enabled"], row["file_actions"], row["new_files"], row["may_copy_rows"]) for row in rows
@@ -166,7 +198,12 @@ def test_commit_may_copy_rows_if_it_adds_new_files_and_changes_others() -> None:
         6: (True, 0, 0, False),
     }
     incomplete = build_row_id_commit_rows(
-        changed, statements, files, enabled=enabled, has_high_water_mark=True, history_is_complete=False
+        count_commit_actions(changed),
+        statements,
+        files,
+        enabled=enabled,
+        has_high_water_mark=True,
+        history_is_complete=False,
     )
     assert incomplete["new_files"].null_count() == 6
 

@@ -37,12 +37,6 @@ def test_result_does_not_depend_on_batches(start: int, step: int, batches: list[
     assert {each - 2**64 if each > GREATEST else each for each in found.values} == set(values)
 
 
-def test_value_of_an_earlier_file_is_repeated() -> None:
-    first, second = scan(Identity(1, 1), [1, 2, -3]), scan(Identity(1, 1), [2, -3, 4])
-    second.record_repeats(first.values)
-    assert (second.repeated, second.first_repeated) == (2, -3)
-
-
 def test_column_without_values() -> None:
     found = scan(Identity(1, 1), [None, None], [])
     found.take(pa.nulls(3))
