@@ -271,7 +271,21 @@ def _names_option(name: str, text: str) -> Callable[[Any], Any]:
     help="Choose at most --tables tables so that every pair of features, and of feature and checkpoint, occurs.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes.")
-def draw(directory: Path, tables: int, seed: int, layout: DrawnLayout, cover: str | None, **given: Any) -> None:
+@click.option(
+    "--scale",
+    metavar="SIZES",
+    help="Write one large table instead, such as rows=10000000,files=1000; sizes are rows, files, commits, columns, "
+    "depth, deleted and sidecars.",
+)
+def draw(
+    directory: Path,
+    tables: int,
+    seed: int,
+    layout: DrawnLayout,
+    cover: str | None,
+    scale: str | None,
+    **given: Any,
+) -> None:
     """Draw golden cases into DIRECTORY, which must be empty or absent.
 
     Each is a random valid table with the answers that a correct reader gives. It is validated before it is written. The
@@ -283,6 +297,9 @@ def draw(directory: Path, tables: int, seed: int, layout: DrawnLayout, cover: st
     from deltaspec.report.text import count
     from deltaspec_generators.tables.restrictions import Restrictions
 
+    if scale is not None:
+        _write_scale_case(directory, scale)
+        return
     restrictions = Restrictions(
         required=given["features"] or (),
         allowed=given["allow"],
@@ -307,6 +324,13 @@ def draw(directory: Path, tables: int, seed: int, layout: DrawnLayout, cover: st
     found = write_drawn_cases(plan, layout, directory, given["jobs"])
     lines += [f"left out: {count(number, 'case')}: {reason}" for reason, number in found.left_out.items()]
     print_text("\n".join([*lines, f"{count(found.written, 'case')} written, ids {cases.prefix}-..."]))
+
+
+def _write_scale_case(directory: Path, sizes: str) -> None:
+    from deltaspec.golden.scale.case import write_scale_case
+    from deltaspec.golden.scale.options import parse_scale
+
+    print_text(f"case {write_scale_case(parse_scale(sizes), directory)} written")
 
 
 @golden.command("import")

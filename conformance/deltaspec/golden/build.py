@@ -96,7 +96,7 @@ def build_case(case: GoldenCase, *, command: str = COMMAND) -> BuiltCase:
         if table.catalog is not None:  # a reader that has only the path must not find the rows of the newest version
             latest = questions[0].rows_path
         else:
-            files[latest] = _encode_rows(newest.rows, newest.schema)
+            files[latest] = encode_rows(newest.rows, newest.schema)
             files[f"{_LATEST}table_version_metadata.json"] = _describe_latest(newest.state)
         expect = Expect(kind="rows", version=newest.version, rows=latest, num_rows=newest.rows.num_rows)
     schemas = {each.version: each.schema for each in table.versions}
@@ -105,7 +105,7 @@ def build_case(case: GoldenCase, *, command: str = COMMAND) -> BuiltCase:
         expectation.update(files[question.path])
         if question.rows is not None:
             schema = schemas[question.document.get("version", table.versions[-1].version)]
-            files[question.rows_path] = _encode_rows(question.rows, schema)
+            files[question.rows_path] = encode_rows(question.rows, schema)
             expectation.update(_list_plain_rows(question.rows).encode())
     expectation.update(msgspec.json.encode(expect))
     description = _describe(case, table, expect, command)
@@ -122,11 +122,11 @@ def build_case(case: GoldenCase, *, command: str = COMMAND) -> BuiltCase:
     return BuiltCase(description, files, listed)
 
 
-def _encode_rows(rows: pa.Table, schema: Struct) -> bytes:
-    """Encode expected rows as a small Parquet file."""
+def encode_rows(rows: pa.Table, schema: Struct | None) -> bytes:
+    """Encode expected rows as a small Parquet file; `schema` says which columns are required, None that none is."""
     sink = io.BytesIO()
     pq.write_table(
-        mark_required(rows, schema),
+        rows if schema is None else mark_required(rows, schema),
         sink,
         compression="snappy",
         use_dictionary=False,
