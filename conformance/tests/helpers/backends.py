@@ -293,7 +293,7 @@ class InProcessFrame:
         assert found
         assert (tag, payload) == ("tag", "payload")
         count = int(found[1])
-        return self.transform(lambda rows: [row._replace(bucket=row.bucket % count) for row in rows])
+        return self.transform(lambda rows: [Payload(row.tag, row.bucket % count, row.payload) for row in rows])
 
     def transform(self, change: Callable[[Partition], Partition]) -> InProcessFrame:
         """Return the frame with changed partitions."""
