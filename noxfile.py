@@ -7,6 +7,7 @@ With `--no-venv` a session uses the Python that runs nox, which must have all re
 import filecmp
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -359,6 +360,14 @@ def exit_codes(session: nox.Session) -> None:
 
 
 @nox.session
+def repairs(session: nox.Session) -> None:
+    """Write `reports/repairs.md`: 1,000 tables damaged at random, and what `deltaspec repair` plans for each."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "repair_plans.campaign", *session.posargs)
+
+
+@nox.session
 def lake(session: nox.Session) -> None:
     """Write `reports/lake.md`: faults of tables, and the command's verdict on each."""
     _with_project(session)
@@ -514,13 +523,13 @@ def selftest(session: nox.Session) -> None:
 
 
 def _pack_environment(session: nox.Session, folder: str) -> str:
-    """Pack an environment of deltaspec as described in the README; return the path of the archive."""
-    session.run("python", "-m", "build", "--wheel", "--outdir", folder, silent=True)
-    (wheel,) = Path(folder).glob("*.whl")
-    session.run("python", "-m", "venv", f"{folder}/env")
-    pip = [f"{folder}/env/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    session.run(*pip, str(wheel), "pandas<3", external=True)
-    session.run("tar", "-czf", f"{folder}/env.tar.gz", "-C", f"{folder}/env", ".", external=True)
+    """Pack an environment of deltaspec with the commands of SPARK.md; return the path of the archive."""
+    checkout = Path.cwd()
+    page = (checkout / "conformance/SPARK.md").read_text("utf-8")
+    (commands,) = re.findall(r"^ *(python3\.11 -m pip wheel .*?)^ *export", page, re.MULTILINE | re.DOTALL)
+    script = commands.replace("python3.11", "python").replace("--wheel-dir dist .", f"--wheel-dir dist {checkout}")
+    with session.chdir(folder):
+        session.run("bash", "-ec", script, external=True)
     return f"{folder}/env.tar.gz"
 
 
@@ -545,6 +554,14 @@ def bench_scale(session: nox.Session) -> None:
     _with_project(session)
     session.chdir("conformance")
     session.run("python", "-m", "bench.scale", "--output", "../reports/bench.json", *session.posargs)
+
+
+@nox.session(name="bench-many-tables")
+def bench_many_tables(session: nox.Session) -> None:
+    """Measure 1,000 small tables in one call, also on Spark, and update `reports/bench.json` and `bench.md`."""
+    _with_project(session)
+    session.chdir("conformance")
+    session.run("python", "-m", "bench.many_tables", "--output", "../reports/bench.json", *session.posargs)
 
 
 @nox.session

@@ -12,15 +12,17 @@ from deltaspec.version import __version__
 
 TYPE_CHECKING = False  # importing it from `typing` would take most of the time of `import deltaspec`
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import timedelta
     from typing import Unpack
 
+    from deltaspec.many_tables.report import TablesReport
+    from deltaspec.repair.plan_format import RepairPlan
     from deltaspec.report.report_types import Report
     from deltaspec.validation.options import OptionArguments
     from deltaspec.validation.progress import Progress
 
-__all__ = ["__version__", "validate"]
+__all__ = ["__version__", "plan_repair", "validate", "validate_many"]
 
 
 def validate(
@@ -107,3 +109,93 @@ def validate(
         budget=budget,
     )
     return run_request(request, progress).report
+
+
+def validate_many(
+    tables: str | Sequence[str],
+    *,
+    jobs: int = 1,
+    results: str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    budget: str | float | timedelta | None = None,
+    **options: Unpack[OptionArguments],
+) -> TablesReport:
+    """Validate several tables, and return what `deltaspec validate --format json` prints, and each report.
+
+    A table that cannot be read does not stop the others: its result says why it has no report.
+
+    Args:
+        tables: paths, URIs, and globs over folders such as `s3://lake/*/orders`.
+        jobs: tables to validate at once, each in a process. A program that is a file needs
+            `if __name__ == "__main__":` around the call for more than one, as every use of `multiprocessing` does.
+        results: path or URI of a Delta table to which the results are appended. It is created if it does not exist.
+            `deltaspec.report.results_rows.SCHEMA` describes its columns. Needs the extra `deltalake`.
+        storage_options: as in `validate`, also for `results`.
+        progress: called with `tables`, the number of tables that have ended, and their number.
+        budget: as in `validate`, for each table.
+        options: as in `validate`.
+
+    Raises:
+        InvalidUsage: an option has an invalid value, a glob is invalid, or the results cannot be written.
+    """
+    from deltaspec.many_tables.validate import validate_tables
+
+    return validate_tables(
+        tables,
+        options,
+        jobs=jobs,
+        results=results,
+        storage_options=storage_options,
+        progress=progress,
+        budget=budget,
+    )
+
+
+def plan_repair(
+    table: str,
+    *,
+    output: str | None = None,
+    level: str = "rows",
+    choose: Iterable[str] = (),
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    allow_outside: bool = False,
+    writer_time_zone: str | None = None,
+) -> RepairPlan:
+    """Plan the repair of a table, as `deltaspec repair` does. Nothing is written into the table.
+
+    Args:
+        table: path or URI of the table's root.
+        output: new or empty directory for the plan, outside of any table; None to write none. A plan without repairs
+            is not written.
+        level: how much of the table is read to find damage and to prove the plan, as for `validate`.
+        choose: what only the owner of the data can decide: `vector=remove-file` or `vector=drop-vector` for damaged
+            deletion vectors, with `:PATH` for one data file; `history=set-aside` to replace older files of the log by a
+            checkpoint; `version=N` to return to a version if the latest one cannot be read.
+        storage_options: settings of the storage clients, as for `validate`.
+        progress: as for `validate`.
+        allow_outside: follow absolute paths that lead out of the table.
+        writer_time_zone: as for `validate`.
+
+    Returns:
+        The plan with the verdicts before and after. `repairs` is empty if nothing can be repaired, and `not_repaired`
+        has the reasons.
+
+    Raises:
+        InvalidUsage: an argument has an invalid value, or the directory cannot be written.
+        TableUnreadable: there is no table, a catalog manages it, or it needs a feature that deltaspec does not know.
+        StorageUnavailable: the storage did not answer. It is a `TableUnreadable`.
+    """
+    from deltaspec.repair.planner import plan_repair as plan
+
+    return plan(
+        table,
+        output=output,
+        level=level,
+        choose=choose,
+        storage_options=storage_options,
+        progress=progress,
+        allow_outside=allow_outside,
+        writer_time_zone=writer_time_zone,
+    )

@@ -30,6 +30,7 @@ _MODULES = {
     "golden": "golden",
     "known": "candidate_tests",
     "matrix": "matrix",
+    "repair": "repair",
     "replay": "candidate_tests",
     "schema": "schema",
     "selftest": "selftest",

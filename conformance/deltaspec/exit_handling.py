@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 
 import click
 
-from deltaspec import __version__
 from deltaspec.errors import DeltaspecError
 from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import drop_stdout, translate_write_errors
+from deltaspec.version import __version__
 from deltaspec.wire.storage.interruption import IS_ENDING
 
 EXIT_CODE_KEY = "deltaspec.exit_code"
@@ -125,11 +125,11 @@ def _fail(message: str, code: ExitCode) -> NoReturn:
 
 
 def describe_bug(fault: BaseException) -> str:
-    """Write the details of the exception that is being handled to a file, and return a line that names it."""
-    return f"bug in deltaspec: {type(fault).__name__}: {fault}; details in {_write_crash_file()}"
+    """Write the details of an exception to a file, and return a line that names it."""
+    return f"bug in deltaspec: {type(fault).__name__}: {fault}; details in {_write_crash_file(fault)}"
 
 
-def _write_crash_file() -> str:
+def _write_crash_file(fault: BaseException) -> str:
     import platform
     import traceback
 
@@ -138,7 +138,7 @@ def _write_crash_file() -> str:
             "w", prefix="deltaspec-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
         ) as file:
             file.write(f"deltaspec {__version__}, Python {platform.python_version()}, {platform.platform()}\n")
-            traceback.print_exc(file=file)
+            traceback.print_exception(fault, file=file)
             return file.name
-    except OSError as fault:
-        return f"no file, because none could be written ({fault.strerror})"
+    except OSError as error:
+        return f"no file, because none could be written ({error.strerror})"

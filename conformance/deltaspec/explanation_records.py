@@ -6,6 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from deltaspec.fix_cases import list_steps
 from deltaspec.log_examples import LogExample, find_marks, load_log_examples, render_log_example
 from deltaspec.requirement_pages import WIDTH, build_url
 from deltaspec.requirements import Requirement, load_requirements
@@ -54,6 +57,9 @@ def _describe_rule(rule: Rule) -> dict[str, Any]:
         "message": rule.message,
         "why": rule.why,
         "fix": rule.fix,
+        "fix_class": rule.fix_class,
+        "fix_cases": msgspec.to_builtins(rule.fix_cases),
+        "repair_steps": msgspec.to_builtins(list_steps(rule.code, rule.level)),
         "divergence": rule.divergence or None,
         "requires": [_describe_requirement(load_requirements()[each]) for each in rule.requires],
         "log_example": _describe_log_example(load_log_examples().get(rule.code)),
@@ -95,7 +101,7 @@ def _iter_markdown(record: Mapping[str, Any]) -> Sequence[str]:
     for rule in record["rules"]:
         lines += [f"## {rule['code']} {rule['name']}", ""]
         lines += [f"{rule['severity']} · level {rule['level']} · revisions {', '.join(rule['revisions'])}", ""]
-        lines += [rule["message"], "", f"**Why** {rule['why']}", "", f"**Fix** {rule['fix']}", ""]
+        lines += [rule["message"], "", f"**Why** {rule['why']}", "", f"**Fix** ({rule['fix_class']}) {rule['fix']}", ""]
         lines += [_format_requirement(each) for each in rule["requires"]]
         if example := load_log_examples().get(rule["code"]):
             lines += ["", "In the log:", "", "```text", *render_log_example(example, WIDTH), "```"]

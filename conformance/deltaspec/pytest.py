@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from deltaspec.errors import InvalidUsage
 from deltaspec.pytest_plugin import OPTIONS_ATTRIBUTE, CaseRunner, SuiteOptions
 from deltaspec.table_assertion import assert_conformant
 
@@ -91,16 +92,37 @@ class DrawnTable(msgspec.Struct, frozen=True):
         return "\n".join(("a table made by", *(f"  {each}" for each in self.table.history)))
 
 
-def tables(*, features: Collection[str] = ()) -> SearchStrategy[DrawnTable]:
-    """Return a strategy for valid tables that support these reader or writer features."""
+def tables(*, features: Collection[str] = (), **restrictions: Any) -> SearchStrategy[DrawnTable]:
+    """Return a strategy for valid tables that support these reader or writer features.
+
+    Args:
+        features: names of table features.
+        restrictions: further fields of `deltaspec_generators.tables.restrictions.Restrictions`, such as `forbidden`,
+            `types`, `partitioned` or `versions`; the options of `deltaspec golden draw` document them.
+
+    Raises:
+        InvalidUsage: a restriction names something unknown, or contradicts another one.
+    """
+    from hypothesis import reject
     from hypothesis import strategies as st
 
     from deltaspec_generators.choices import DrawnChoices
     from deltaspec_generators.tables.corpus import draw_table
+    from deltaspec_generators.tables.restrictions import NoSuchTable, Restrictions, draw_restricted_table
     from deltaspec_generators.tables.table_specs import TableOptions
+
+    restricted = Restrictions(required=tuple(features), **restrictions) if restrictions else None
+    if restricted is not None and (fault := restricted.describe_fault()):
+        raise InvalidUsage(fault)
 
     @st.composite
     def draw_one(draw: st.DrawFn) -> DrawnTable:
-        return DrawnTable(draw_table(DrawnChoices(draw), TableOptions(required=features)))
+        choices = DrawnChoices(draw)
+        if restricted is None:
+            return DrawnTable(draw_table(choices, TableOptions(required=features)))
+        try:
+            return DrawnTable(draw_restricted_table(choices, restricted, attempts=3))
+        except NoSuchTable:
+            reject()
 
     return draw_one()

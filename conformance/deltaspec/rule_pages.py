@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.fix_cases import list_steps
 from deltaspec.log_examples import load_log_examples, render_log_example
 from deltaspec.report.text import wrap_text
 from deltaspec.requirement_pages import (
@@ -139,7 +140,7 @@ def _rule_page(rule: Rule, width: int) -> str:
         *wrap_text(rule.message, width),
         "",
         *format_labelled("Why", rule.why, width),
-        *format_labelled("Fix", rule.fix, width),
+        *_render_fix(rule, width),
         "",
     ]
     for identity in rule.requires:
@@ -166,6 +167,20 @@ def _rule_page(rule: Rule, width: int) -> str:
     lines += ["Functions of deltaspec that fill the view", *(f"  {name}" for name in source.filled_by)]
     lines += ["Steps that evaluate its rules", *(f"  {name}" for name in source.steps)]
     return "\n".join(lines)
+
+
+def _render_fix(rule: Rule, width: int) -> list[str]:
+    """Return the class and the advice of each case, then the steps of the repair."""
+    lines = []
+    for case in rule.fix_cases:
+        lines += format_labelled("Fix", f"[{case.fix_class}] {case.advice}", width)
+    if all(case.fix_class == "none" for case in rule.fix_cases):
+        return lines
+    lines += ["", "Steps of every repair"]
+    for number, step in enumerate(list_steps(rule.code, rule.level, "Follow the fix above."), 1):
+        command = f" `{step.command}`" if step.command else ""
+        lines += wrap_text(f"  {number}. {step.text}{command}", width, indent=" " * 5)
+    return lines
 
 
 def _format_example(row: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""How much a run reads, and how severe its findings are."""
+"""How much a run reads, how severe its findings are, and how they are repaired."""
 
 from typing import Literal
 
@@ -15,3 +15,14 @@ LEVELS: tuple[Level, ...] = ("log", "files", "footers", "rows")
 Severity = Literal["violation", "warning", "divergence"]
 SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 """From the most severe one."""
+
+FixClass = Literal["command", "repair", "restore", "rewrite", "decide", "none"]
+FIX_CLASSES: dict[FixClass, str] = {
+    "command": "commands of an engine repair the table; each was executed on a table with the defect",
+    "repair": "`deltaspec repair` plans the repair",
+    "restore": "a backup or an earlier version of the table is needed",
+    "rewrite": "the writer must be corrected and the data written again",
+    "decide": "the owner of the data must choose",
+    "none": "the table needs no repair",
+}
+"""Who or what can repair a defect."""

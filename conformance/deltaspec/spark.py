@@ -8,7 +8,8 @@ report.show()
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from deltaspec.many_tables.report import TablesReport
     from deltaspec.validation.options import OptionArguments
     from deltaspec.validation.progress import Progress
 
-__all__ = ["SparkReport", "validate"]
+__all__ = ["SparkReport", "validate", "validate_many"]
 
 
 def validate(
@@ -46,7 +48,7 @@ def validate(
         table: path, URI, or name in the catalog: `table`, `schema.table` or `catalog.schema.table`. The catalog comes
             first, except for a name with dots that is a local directory.
         storage_options: as in `deltaspec.validate`. They are not put into the environment of executors.
-        progress: as in `deltaspec.validate`.
+        progress: as in `deltaspec.validate`. By default, a notebook shows the progress.
         state: directory or URI for the resume state, which all executors can write to. It is trusted like the kit
             itself, and may be deleted when the run has finished.
         resume: continue from the state in `state`, if there is one.
@@ -73,7 +75,67 @@ def validate(
         findings_out=findings_out,
         budget=budget,
     )
-    return SparkReport(spark, run_request(request, progress, session=spark).report, findings_out)
+    with _notebook_progress(progress) as shown:
+        return SparkReport(spark, run_request(request, shown, session=spark).report, findings_out)
+
+
+def validate_many(
+    spark: SparkSession,
+    tables: str | Sequence[str],
+    *,
+    jobs: int = 4,
+    results: str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    budget: str | float | timedelta | None = None,
+    **options: Unpack[OptionArguments],
+) -> TablesReport:
+    """Validate several tables on a Spark session, classic or Connect.
+
+    Executors validate small tables with the embedded backend, many in one Spark job. A table is a run on Spark if a run
+    reads more than 16 MiB of its log, if at level `footers` or `rows` its directories have more than 10,000 files or
+    1 GiB, or if it has SQL expressions that only Spark evaluates. A table that cannot be read does not stop the others.
+
+    Args:
+        spark: its executors have the same build of deltaspec.
+        tables: paths, URIs, globs over folders, and names in the catalog; `schema.*`, `catalog.schema.*` and
+            `catalog.*` name the Delta tables of a schema or a catalog.
+        jobs: Spark jobs to run at once.
+        results: as in `deltaspec.validate_many`. The driver writes it.
+        storage_options: as in `validate`, also for `results`.
+        progress: called with `tables`, the number of tables that have ended, and their number. By default, a notebook
+            shows it.
+        budget: as in `deltaspec.validate`, for each table.
+        options: as in `deltaspec.validate`.
+
+    Raises:
+        InvalidUsage: as in `deltaspec.validate_many`, or executors have another build of deltaspec.
+    """
+    from deltaspec.many_tables.validate import validate_tables
+
+    with _notebook_progress(progress) as shown:
+        return validate_tables(
+            tables,
+            options,
+            jobs=jobs,
+            results=results,
+            storage_options=storage_options,
+            progress=shown,
+            budget=budget,
+            session=spark,
+        )
+
+
+@contextmanager
+def _notebook_progress(progress: Progress | None) -> Iterator[Progress | None]:
+    """Yield the callback, or in a notebook one that shows the progress below the cell if the user gave none."""
+    from deltaspec.commands.progress import is_notebook, show_progress
+
+    if progress is not None or not is_notebook():
+        yield progress
+        return
+    with show_progress() as shown:
+        yield shown
 
 
 class SparkReport:
@@ -99,6 +161,17 @@ class SparkReport:
         from deltaspec.validation.spark.findings_output import FINDINGS_DDL
 
         return self._spark.createDataFrame(findings_to_tuples(self.report.findings), FINDINGS_DDL)
+
+    def raise_for_violations(self, *, require_complete: bool = False) -> None:
+        """Raise an exception if the table violates the protocol, as `Report.raise_for_violations`."""
+        self.report.raise_for_violations(require_complete=require_complete)
+
+    def __repr__(self) -> str:
+        return f"<Spark{repr(self.report).removeprefix('<')}"
+
+    def _repr_html_(self) -> str:
+        """Return the report as an HTML table for notebooks."""
+        return self.report._repr_html_()
 
     def show(self, samples: int = 5) -> None:
         """Print the report as the command line does.

@@ -13,6 +13,7 @@ from typing import Any
 from planted_faults.caught_by import CAUGHT_BY
 
 from deltaspec.feature_list import render_feature_list
+from deltaspec.fix_cases import list_steps
 from deltaspec.golden.coverage import compute_coverage as compute_golden_coverage
 from deltaspec.golden.definition import GoldenCase, load_cases
 from deltaspec.log_examples import (
@@ -139,7 +140,7 @@ def _render_rule(rule: Rule, cases: Mapping[str, tuple[GoldenCase, ...]]) -> str
     if rule.divergence:
         link = _link_note(rule.divergence, "../")
         parts.append(f"\nThe protocol does not decide this ({link}): a finding is not an error.\n")
-    parts += ["\n## Why it matters\n\n", _text(doc.why), "\n\n## How to fix it\n\n", _text(doc.fix), "\n"]
+    parts += ["\n## Why it matters\n\n", _text(doc.why), "\n\n## How to fix it\n\n", _render_fix(rule)]
     if example := load_log_examples().get(rule.code):
         parts += ["\n## In the log\n\n", _render_log_example(example)]
     parts += ["\n## Examples\n\n", _render_examples(rule)]
@@ -152,6 +153,16 @@ def _render_rule(rule: Rule, cases: Mapping[str, tuple[GoldenCase, ...]]) -> str
     parts.append(_render_planted_faults(caught, "../", rules=False))
     parts.append(_render_cases({case.id: case for each in rule.requires for case in cases.get(each, ())}, "../"))
     parts.append(f"\nOn the command line: `deltaspec explain {rule.code}`.\n")
+    return "".join(parts)
+
+
+def _render_fix(rule: Rule) -> str:
+    """Return the class and the advice of each case, then the steps of the repair."""
+    parts = [_bullets(f"**{case.fix_class}**: {_text(case.advice)}" for case in rule.fix_cases)]
+    if any(case.fix_class != "none" for case in rule.fix_cases):
+        parts.append("\nSteps of every repair:\n\n")
+        for number, step in enumerate(list_steps(rule.code, rule.level, "Follow the fix above."), 1):
+            parts.append(f"{number}. {step.text}" + (f" `{step.command}`" if step.command else "") + "\n")
     return "".join(parts)
 
 

@@ -20,9 +20,10 @@ class TestExplain:
         text = " ".join(result.stdout.split())
         assert result.exit_code == 0
         for part in (
-            *(rule.code, rule.name, rule.severity, rule.message, rule.why, rule.fix),
+            *(rule.code, rule.name, rule.severity, rule.message, rule.why),
             *(", ".join(rule.revisions), rule.requirement.statement, rule.requirement.section),
             *("Conforms", "Violates", *rule.requires),
+            *(f"[{case.fix_class}] {case.advice}" for case in rule.fix_cases),
         ):
             assert " ".join(part.split()) in text
         assert rule.why

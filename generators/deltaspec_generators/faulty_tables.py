@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from deltaspec.protocol.property_names import TYPE_CHANGES, TYPE_WIDENING
 from deltaspec.scales import Level
+from deltaspec_generators.catalog_managed import manage, withhold
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
 from deltaspec_generators.small_tables import (
     VECTOR_FILE_UUID,
@@ -208,6 +209,48 @@ def _unsupported_type_change(files: TableFiles) -> None:
         commit_info_action(3),
         metadata_action(fields, configuration={TYPE_WIDENING: "true"}),
     ]
+
+
+@_faulty(
+    *(
+        "catalog-managed.found-by-readers",
+        "catalog-managed.found-by-writers",
+        "catalog-managed.catalog-asked-first",
+        "catalog-managed.committed-by-catalog",
+    ),
+    defect="a catalog manages the table, and knows a version that is not published",
+    reason="unsupported",
+)
+def _catalog_managed(files: TableFiles) -> None:
+    manage(files)
+    _withhold(files, 1)
+
+
+@_faulty(
+    "catalog-managed.found-by-readers",
+    "catalog-managed.catalog-asked-first",
+    defect="a catalog manages the table, whose versions are all published",
+    reason="unsupported",
+)
+def _catalog_managed_all_published(files: TableFiles) -> None:
+    manage(files)
+
+
+@_faulty(
+    "catalog-managed.found-by-readers",
+    "log.staged-not-interpreted",
+    defect="a catalog manages the table, which has only staged commits",
+    reason="damaged or unsupported",
+)
+def _catalog_managed_nothing_published(files: TableFiles) -> None:
+    manage(files)
+    _withhold(files, -1)
+
+
+def _withhold(files: TableFiles, published: int) -> None:
+    """Leave commits unpublished."""
+    changed, _ = withhold(files, published)
+    files.commits, files.extra = changed.commits, changed.extra
 
 
 # --- log ------------------------------------------------------------------------------------------------------------

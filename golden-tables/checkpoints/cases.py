@@ -1,9 +1,15 @@
 """Checkpoints of every form."""
 
+import io
+from collections.abc import Callable
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from deltaspec.golden.definition import Chapter
-from deltaspec_generators.table_files import CheckpointFiles, TableFiles
+from deltaspec_generators.checkpoint_writer import encode_checkpoint
+from deltaspec_generators.data_files.legacy_nesting import store_as
+from deltaspec_generators.table_files import LOG, CheckpointFiles, TableFiles
 from deltaspec_generators.table_history.layout import FORMS, V2_FORMS, CheckpointForm
 from deltaspec_generators.table_history.written_table import WrittenTable
 
@@ -323,3 +329,48 @@ def build_protocol_changed() -> WrittenTable:
     table.delete(lambda row: row["id"] == 3, by="inline")
     table.clean_up(4)
     return table
+
+
+def build_stored_otherwise(store: Callable[[bytes], bytes]) -> WrittenTable:
+    """Build a table with timestamps, whose only checkpoint is stored in another form."""
+    properties = {"delta.checkpoint.writeStatsAsStruct": "true"}
+    columns = [("id", "long"), ("at", "timestamp"), ("day", "timestamp")]
+    table = WrittenTable(columns, partition_by=["day"], properties=properties)
+    moment = 1_767_225_600_123_000
+    table.append([(1, moment, moment), (2, None, moment)])
+    table.append([(3, moment + 1_000, None)])
+    table.remove("part-00001.parquet")
+    for path, data in encode_checkpoint(table.checkpoint()).items():
+        table.files.extra[LOG + path] = store(data)
+    table.append([(4, moment, None)])
+    table.clean_up(3)
+    return table
+
+
+def store_times_as_int96(data: bytes) -> bytes:
+    """Return a Parquet file with the same rows, whose timestamps are INT96."""
+    sink = io.BytesIO()
+    pq.write_table(pq.read_table(io.BytesIO(data)), sink, use_deprecated_int96_timestamps=True, store_schema=False)
+    return sink.getvalue()
+
+
+chapter.case(
+    "legacy-maps",
+    "A checkpoint whose maps have the annotation MAP_KEY_VALUE.",
+    "checkpoint.equals-replay",
+    "parquet.nested-types",
+)(lambda: build_stored_otherwise(lambda data: store_as(data, "key-value-maps")))
+chapter.case("int96", "A checkpoint whose timestamps are INT96.", "checkpoint.equals-replay", "parquet.column-types")(
+    lambda: build_stored_otherwise(store_times_as_int96)
+)
+
+
+@chapter.broken(
+    "hint.names-nothing",
+    "`_last_checkpoint` names a checkpoint that is not there; all commits are.",
+    "last-checkpoint.version",
+    twin="checkpoints.hint.current",
+    defect="`_last_checkpoint` names version 4, which has no checkpoint",
+)
+def name_missing_checkpoint(files: TableFiles) -> None:
+    files.last_checkpoint = {"version": 4, "size": 5}

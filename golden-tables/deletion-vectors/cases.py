@@ -296,3 +296,16 @@ for mode in ("name", "id"):
         f"column-mapping-{mode}", f"Deletion vectors with column mapping by {mode}.", "deletion-vectors.honoured",
         "column-mapping.modes", bugs=("dv-016",),
     )(build_mapped)  # fmt: skip
+
+
+@chapter.case(
+    "many-row-groups",
+    "A vector deletes rows of several row groups, at their borders and in their middle.",
+    "deletion-vectors.honoured",
+)
+def build_many_row_groups() -> WrittenTable:
+    table = WrittenTable([("id", "long")], features=["deletionVectors"])
+    table.append([(number,) for number in range(5_000)], encoding=ParquetEncoding(rows_per_group=1_000))
+    gone = {0, 999, 1_000, 1_001, 2_500, *range(2_990, 3_010), 4_999}
+    table.delete(lambda row: row["id"] in gone, by="stored")
+    return table

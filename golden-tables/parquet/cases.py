@@ -3,6 +3,7 @@
 from typing import Any
 
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.data_files.legacy_nesting import LegacyForm
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.table_history.columns import array, map_of, required, struct
 from deltaspec_generators.table_history.written_table import WrittenTable
@@ -90,4 +91,47 @@ def build_mixed() -> WrittenTable:
     table = WrittenTable([("id", "long"), ("item", "string")])
     for number, name in enumerate(("none", "gzip", "zstd", "snappy")):
         table.append([(number, name)], encoding=ParquetEncoding(compression=name, page_version="2.0"))
+    return table
+
+
+LEGACY: dict[LegacyForm, str] = {
+    "two-levels": "lists of two levels, with the name array",
+    "tuples": "lists of two levels, with names that end with _tuple",
+    "bags": "lists as Hive wrote them, with the name bag",
+    "key-value-maps": "maps with the annotation MAP_KEY_VALUE",
+    "map-groups": "maps whose repeated group is called map and annotated MAP_KEY_VALUE",
+}
+for form, text in LEGACY.items():
+
+    def build_legacy(form: LegacyForm = form) -> WrittenTable:
+        items = array("long", contains_null=False)
+        columns = [
+            required("id", "long"),
+            ("items", items),
+            ("inside", array(struct(("a", "integer"), ("b", "string")), contains_null=False)),
+            ("lists", array(items, contains_null=False)),
+            ("pairs", map_of("string", "long")),
+        ]
+        table = WrittenTable(columns)
+        rows = [
+            (1, [1, 2], [{"a": 1, "b": "one"}, {"a": None, "b": None}], [[1], [], [2, 3]], [("k", 1), ("l", None)]),
+            (2, [], [], [], []),
+            (3, None, None, None, None),
+        ]
+        table.append(rows, encoding=ParquetEncoding(legacy=(form,)))
+        table.append([(4, [4], [{"a": 4, "b": "four"}], [[4]], [("k", 4)])])
+        return table
+
+    chapter.case(f"legacy-{form}", f"A data file with {text}.", "parquet.nested-types", "parquet.column-types")(
+        build_legacy
+    )
+
+
+@chapter.case("plain-integers", "Bytes and shorts are INT32 without their size.", "parquet.column-types")
+def build_plain_integers() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("small", "byte"), ("number", "short")])
+    table.append(
+        [(1, -128, -32768), (2, 127, 32767), (3, None, None)], encoding=ParquetEncoding(legacy=("plain-integers",))
+    )
+    table.append([(4, 1, 1)])
     return table

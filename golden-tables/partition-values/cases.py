@@ -209,3 +209,18 @@ def build_many_partitions() -> WrittenTable:
     table.append([(number, f"p{number}" if number else None) for number in range(40)])
     table.checkpoint()
     return table
+
+
+@chapter.case(
+    "no-rows", "A partitioned table without files, and one version with rows.", "reconciliation.queries-see-live-files"
+)
+def build_without_rows() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("part", "date")], partition_by=["part"])
+    table.append([(1, 20_000), (2, None)])
+    table.overwrite([])
+    return table
+
+
+@chapter.case("never-rows", "A partitioned table that never had a file.", "metadata.in-first-version")
+def build_never_rows() -> WrittenTable:
+    return WrittenTable([("id", "long"), ("part", "string")], partition_by=["part"])

@@ -3,6 +3,7 @@
 from typing import Any
 
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("protocol")
@@ -33,7 +34,7 @@ BOTH = (
 WRITER_ONLY = (
     "appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns", "identityColumns",
     "allowColumnDefaults", "inCommitTimestamp", "domainMetadata", "clustering",
-    "futureWriterFeature",
+    "checkpointProtection", "materializePartitionColumns", "futureWriterFeature",
 )  # fmt: skip
 
 
@@ -146,3 +147,23 @@ def build_constraints() -> WrittenTable:
     table = WrittenTable(SALES, properties=properties, protocol={"minReaderVersion": 1, "minWriterVersion": 3})
     table.append([(1, "apple")])
     return table
+
+
+for number, others in {"V1": [], "V2": [], "V3": ["rowTracking"]}.items():
+
+    def build_iceberg(number: str = number, others: list[str] = others) -> WrittenTable:
+        table = WrittenTable(
+            [("id", "long"), ("item", "string"), ("day", "date")],
+            mapping="name",
+            partition_by=["day"],
+            features=[f"icebergCompat{number}", *others],
+            properties={f"delta.enableIcebergCompat{number}": "true"},
+        )
+        table.append([(1, "apple", 20_000), (2, None, 20_001)], encoding=ParquetEncoding(partition_columns=True))
+        table.delete(lambda row: row["id"] == 1)
+        return table
+
+    chapter.case(
+        f"iceberg-compat.{number.lower()}", f"A table with icebergCompat{number}, with partition columns in its files.",
+        "table-features.reader-supports-all", "column-mapping.read-by-physical-name",
+    )(build_iceberg)  # fmt: skip

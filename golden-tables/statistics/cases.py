@@ -143,3 +143,69 @@ def build_case_of_names() -> WrittenTable:
     table = WrittenTable([("Id", "long"), ("Value", "long")], properties={"delta.dataSkippingStatsColumns": "value"})
     table.append([(1, 5), (2, None)])
     return table
+
+
+@chapter.case(
+    "negative-zero",
+    "Files of -0.0 and of 0.0, which are equal, with conditions at zero.",
+    "statistics.skipping",
+    "statistics.bound-form",
+    where=tuple(("ratio", sign, 0.0) for sign in ("=", ">=", "<=", "<", ">")),
+)
+def build_negative_zero() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("ratio", "double"), ("small", "float")])
+    for number, value in enumerate((-0.0, 0.0, -1.5, 1.5)):
+        table.append([(number, value, value), (number + 10, value, value)])
+    return table
+
+
+@chapter.case(
+    "nan",
+    "Files with NaN, which no bound mentions or which is the bound.",
+    "statistics.skipping",
+    "statistics.bound-form",
+    where=(("ratio", "=", 1.5), ("ratio", "<", 2.0), ("ratio", "is null")),
+)
+def build_nan() -> WrittenTable:
+    nan = float("nan")
+    table = WrittenTable([("id", "long"), ("ratio", "double")])
+    table.append([(1, 1.5), (2, nan)])
+    table.append([(3, nan), (4, nan)])
+    table.append([(5, None), (6, 2.5)])
+    return table
+
+
+@chapter.case(
+    "offset-with-seconds",
+    "Bounds of timestamps have an offset with seconds, as of local mean time.",
+    "statistics.bound-form",
+    "statistics.skipping",
+    where=(("at", "=", MOMENT), ("at", "<", MOMENT), ("at", ">", MOMENT)),
+)
+def build_offset_with_seconds() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("at", "timestamp")])
+    for number, (value, text) in enumerate(
+        (
+            (MOMENT, "2026-01-01T00:53:28.000+00:53:28"),
+            (MOMENT - 60_000_000, "2025-12-31T18:26:58.000-05:32:02"),
+        )
+    ):
+        bounds = {"numRecords": 1, "minValues": {"id": number, "at": text}, "maxValues": {"id": number, "at": text}}
+        table.append([(number, value)], stats=json.dumps({**bounds, "nullCount": {"id": 0, "at": 0}}))
+    return table
+
+
+@chapter.case(
+    "of-partition-columns",
+    "Statistics also have the partition column.",
+    "statistics.skipping",
+    "partition-values.serialization",
+)
+def build_of_partition_columns() -> WrittenTable:
+    properties = {"delta.dataSkippingNumIndexedCols": "-1"}
+    table = WrittenTable([("id", "long"), ("part", "integer")], partition_by=["part"], properties=properties)
+    for number in (1, 2):
+        values = {"id": number, "part": number}
+        bounds = {"numRecords": 1, "minValues": values, "maxValues": values, "nullCount": {"id": 0, "part": 0}}
+        table.append([(number, number)], stats=json.dumps(bounds))
+    return table

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from deltaspec.candidates.write_operations import CommitOptions, WriteOperation
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer
 
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 8 * 1024 * 1024
@@ -69,6 +70,8 @@ class Snapshot(msgspec.Struct, tag_field="op", tag="snapshot", frozen=True, omit
     want: tuple[Wanted, ...] = ()
     app_ids: tuple[str, ...] = ()
     """Applications of the wanted transactions, for engines that cannot list them."""
+    catalog: CatalogAnswer | None = None
+    """What the catalog of the table knows; None for a table that is named by its path alone."""
 
 
 class Scan(msgspec.Struct, tag_field="op", tag="scan", frozen=True, omit_defaults=True):
@@ -87,6 +90,7 @@ class Scan(msgspec.Struct, tag_field="op", tag="scan", frozen=True, omit_default
     """The same condition, as in `predicates`."""
     row_ids: bool = False
     """Whether to add the columns `__row_id` and `__row_commit_version`."""
+    catalog: CatalogAnswer | None = None
 
 
 class Changes(msgspec.Struct, tag_field="op", tag="changes", frozen=True, omit_defaults=True):
@@ -100,6 +104,7 @@ class Changes(msgspec.Struct, tag_field="op", tag="changes", frozen=True, omit_d
     columns: tuple[tuple[str, ...], ...] | None = None
     predicate: str | None = None
     predicate_tree: list[Any] | None = None
+    catalog: CatalogAnswer | None = None
 
 
 class Apply(msgspec.Struct, tag_field="op", tag="apply", frozen=True, omit_defaults=True):
@@ -108,6 +113,8 @@ class Apply(msgspec.Struct, tag_field="op", tag="apply", frozen=True, omit_defau
     table: str
     operation: WriteOperation
     commit: CommitOptions | None = None
+    catalog: CatalogAnswer | None = None
+    """With it, a commit is staged and the answer names the file; the host decides as the catalog."""
 
 
 class Bye(msgspec.Struct, tag_field="op", tag="bye", frozen=True):
@@ -141,6 +148,9 @@ class Capabilities(msgspec.Struct, frozen=True):
     max_writer_version: int = 7
     types_not_supported: tuple[str, ...] = ()
     """Names of Delta types; a table with such a column may be refused."""
+    catalog: tuple[Literal["staged", "inline"], ...] = ()
+    """Kinds of ratified commits that requests may give to the engine as `catalog`. Without any, the engine must refuse
+    catalog-managed tables."""
     stores: tuple[Literal["s3"], ...] = ()
     """Object stores to which the engine writes, for URIs such as `s3://bucket/table`; it reads the `AWS_` variables."""
 
@@ -190,6 +200,8 @@ class ApplyAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     version: Count | None = None
     """New version; None if there was nothing to do."""
     files: tuple[str, ...] | None = None
+    staged: str | None = None
+    """Name of the file in `_delta_log/_staged_commits` that the catalog has to ratify; `committed` is then false."""
 
 
 class Refusal(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -52,7 +52,10 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "changes": {**dict.fromkeys(("start", "end", "columns", "predicate", "predicate_tree"))},
     "apply": {"operation": None, "commit": None},
 }
-"""Keyword arguments of each method with their defaults; other fields of a request are ignored."""
+"""Keyword arguments of each method with their defaults; other fields of a request are ignored.
+
+`catalog` is passed only if the request has it: the host sends it only to engines that declare it.
+"""
 
 
 class EngineError(Exception):
@@ -91,6 +94,9 @@ class Engine(Protocol):
 
     `table` is the absolute path of a local directory. `at` is None for the newest version, `{"version": 3}` or
     `{"timestamp_ms": 1700000000000}`. A field of an answer that the engine does not show is left out.
+
+    If `hello` declares `catalog`, each method also needs a keyword argument `catalog`, None by default: the latest
+    version and the ratified commits of a catalog-managed table, as in the JSON Schema `scan.request.json`.
     """
 
     def hello(self) -> dict[str, Any]:
@@ -208,6 +214,8 @@ def call_engine(engine: Any, request: dict[str, Any]) -> Any:
     if operation not in OPERATIONS or not _has_method(engine, operation):
         raise EngineError("unsupported", f"operation {operation!r} is not supported", code="operation")
     arguments = {name: request.get(name, default) for name, default in _ARGUMENTS[operation].items()}
+    if request.get("catalog") is not None:
+        arguments["catalog"] = request["catalog"]
     return getattr(engine, operation)(request["table"], **arguments)
 
 

@@ -137,6 +137,10 @@ class CleanupLog(_Operation, frozen=True):
     """Delete expired files of the log."""
 
 
+class Publish(_Operation, frozen=True):
+    """Copy the ratified commits of a catalog-managed table to the names of published commits, in their order."""
+
+
 class SetProperties(_Operation, frozen=True):
     """Set table properties; a property without a value is removed."""
 
@@ -216,6 +220,7 @@ WriteOperation: TypeAlias = (
     | Checksum
     | CompactLog
     | CleanupLog
+    | Publish
     | SetProperties
     | AddColumn
     | RenameColumn

@@ -53,8 +53,8 @@ _TIMEOUT_SCALE = click.option(
     multiple=True,
     callback=parse_names,
     metavar="NAMES",
-    help="Run only these suites, of snapshot, read, time-travel, predicates, changes, row-ids, refuse and write. "
-    "[default: all except write]",
+    help="Run only these suites, of snapshot, read, time-travel, predicates, changes, row-ids, refuse, catalog and "
+    "write. [default: all except catalog and write]",
 )
 @click.option("--tables", type=CountRange(min=0), default=100, show_default=True, help="Number of drawn tables.")
 @click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import click
@@ -29,8 +30,8 @@ from deltaspec.output_files import translate_write_errors
 def doctor(table: str | None, spark: str | None, output_format: str, color: str) -> None:
     """Check what is installed and what is missing, and say how to fix it.
 
-    With a TABLE, also check that it can be read. With --spark, check that a run on Spark can start: Java, pyspark, a
-    session, deltaspec and its packages on the executors, and how the executors read the TABLE.
+    With a TABLE, also check that it can be read. With --spark, first check that a run on Spark can start: Java,
+    pyspark, a session, deltaspec and its packages on the executors, and how the executors read the TABLE.
 
     Exits with 2 if any check finds a problem.
     """
@@ -70,7 +71,7 @@ def _run_checks(table: str | None, master: str | None) -> Iterator[Any]:
     if master is None:
         yield from check_installation(table)
         return
+    from deltaspec.report.diagnosis import name_fixes_once
     from deltaspec.validation.spark.probe import check_spark
 
-    yield from check_installation()
-    yield from check_spark(master or None, table)
+    yield from name_fixes_once(chain(check_spark(master or None, table), check_installation()))

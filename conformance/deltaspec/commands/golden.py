@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +19,7 @@ from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from deltaspec.golden.corpus import GoldenCorpus
+    from deltaspec.golden.drawn_output import DrawnLayout
 
 _CASES = click.option(
     "--cases",
@@ -205,6 +207,130 @@ def export(directory: str, patterns: tuple[str, ...], layout: str, root: str | N
             print_text("\n".join(lines))
             return
     print_text(f"{len(cases)} of {len(cases)} cases written")
+
+
+def _split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Split a list of names at commas."""
+    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def _parse_versions(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    low, _, high = value.partition("-")
+    if not (low.isdecimal() and (high or low).isdecimal()):
+        raise click.BadParameter("is N or N-M, such as 3 or 2-8")
+    return int(low), int(high or low)
+
+
+def _parse_share(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    number = value.removesuffix("%")
+    if not (value.endswith("%") and number.isdecimal() and int(number) <= 100):
+        raise click.BadParameter("is a percentage from 0% to 100%")
+    return int(number) / 100
+
+
+def _names_option(name: str, text: str) -> Callable[[Any], Any]:
+    return click.option(name, metavar="NAMES", callback=_split_names, help=text)
+
+
+@golden.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--tables", type=click.IntRange(1, 1_000_000), default=100, show_default=True, help="Tables to draw.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["acceptance", "dat", "folder"]),
+    default="folder",
+    show_default=True,
+    help="Layout to write, as for `deltaspec golden export`.",
+)
+@_names_option("--features", "Features that every table supports, separated by commas.")
+@_names_option("--allow", "Further features that tables may support. [default: all]")
+@_names_option("--forbid", "Features that no table supports.")
+@_names_option("--types", "Types of columns: primitive types, decimal, struct, array, map. [default: all]")
+@click.option("--depth", type=click.IntRange(0, 3), help="Maximum nesting depth. [default: 3]")
+@click.option("--partitioned/--not-partitioned", default=None, help="Only tables with, or without, partitions.")
+@_names_option("--checkpoints", "Kinds of checkpoints; every table has one of them, such as v2-sidecars.")
+@_names_option("--encodings", "Properties of Parquet files; every table has one of them, such as int96 or page-v2.")
+@click.option("--versions", metavar="N-M", callback=_parse_versions, help="Minimum and maximum number of versions.")
+@click.option("--revision", type=click.Choice(["r1", "r2", "r3", "current"]), default="current", show_default=True)
+@click.option(
+    "--refuse",
+    "refused",
+    metavar="P%",
+    default="0%",
+    show_default=True,
+    callback=_parse_share,
+    help="Share of the tables that get a broken sibling, which a reader must refuse.",
+)
+@click.option(
+    "--cover",
+    type=click.Choice(["pairs"]),
+    help="Choose at most --tables tables so that every pair of features, and of feature and checkpoint, occurs.",
+)
+@click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes.")
+@click.option(
+    "--scale",
+    metavar="SIZES",
+    help="Write one large table instead, such as rows=10000000,files=1000; sizes are rows, files, commits, columns, "
+    "depth, deleted and sidecars.",
+)
+def draw(
+    directory: Path,
+    tables: int,
+    seed: int,
+    layout: DrawnLayout,
+    cover: str | None,
+    scale: str | None,
+    **given: Any,
+) -> None:
+    """Draw golden cases into DIRECTORY, which must be empty or absent.
+
+    Each is a random valid table with the answers that a correct reader gives. It is validated before it is written. The
+    same seed, options and release of the generator, which the ids name, give the same logs and answers everywhere.
+    """
+    from deltaspec.golden.drawing import DrawnCases
+    from deltaspec.golden.drawn_output import write_drawn_cases
+    from deltaspec.golden.pair_coverage import cover_pairs
+    from deltaspec.report.text import count
+    from deltaspec_generators.tables.restrictions import Restrictions
+
+    if scale is not None:
+        _write_scale_case(directory, scale)
+        return
+    restrictions = Restrictions(
+        required=given["features"] or (),
+        allowed=given["allow"],
+        forbidden=given["forbid"] or (),
+        types=given["types"],
+        depth=given["depth"],
+        partitioned=given["partitioned"],
+        checkpoints=given["checkpoints"] or (),
+        encodings=given["encodings"] or (),
+        versions=given["versions"],
+        revision=given["revision"],
+    )
+    if fault := restrictions.describe_fault():
+        raise InvalidUsage(fault)
+    cases = DrawnCases(seed, restrictions, given["refused"])
+    lines = []
+    plan = [(cases, number) for number in range(tables)]
+    if cover is not None:
+        covered = cover_pairs(cases, tables)
+        plan = covered.chosen
+        lines += [f"no table with {first} and {second}" for first, second in covered.missing]
+    found = write_drawn_cases(plan, layout, directory, given["jobs"])
+    lines += [f"left out: {count(number, 'case')}: {reason}" for reason, number in found.left_out.items()]
+    print_text("\n".join([*lines, f"{count(found.written, 'case')} written, ids {cases.prefix}-..."]))
+
+
+def _write_scale_case(directory: Path, sizes: str) -> None:
+    from deltaspec.golden.scale.case import write_scale_case
+    from deltaspec.golden.scale.options import parse_scale
+
+    print_text(f"case {write_scale_case(parse_scale(sizes), directory)} written")
 
 
 @golden.command("import")

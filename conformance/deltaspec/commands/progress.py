@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, and elsewhere a line every 30 seconds."""
+"""Progress on stderr: a bar on a terminal, a line in a notebook, and elsewhere a line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from deltaspec.validation.progress import Progress
@@ -17,6 +17,8 @@ PROGRESS_DELAY_SECONDS = 1.0
 """Runs shorter than this show no progress bar."""
 HEARTBEAT_SECONDS = 30.0
 """Time between two lines where stderr is not a terminal."""
+_NOTEBOOK_SECONDS = 0.5
+"""Time between two changes of the line in a notebook."""
 _BUCKETS = "buckets"
 _RATE_SECONDS = 1.0
 """Time of a phase after which its rate is shown."""
@@ -91,7 +93,10 @@ def show_progress(interval: float = HEARTBEAT_SECONDS) -> Iterator[Progress]:
         interval: seconds between two lines where stderr is not a terminal.
     """
     tracker = ProgressTracker()
-    show = _show_bar(tracker) if sys.stderr.isatty() else _write_heartbeats(tracker, sys.stderr, interval)
+    if is_notebook():
+        show = _rewrite_line(tracker, sys.stderr)
+    else:
+        show = _show_bar(tracker) if sys.stderr.isatty() else _write_heartbeats(tracker, sys.stderr, interval)
     with show as callback:
         yield callback
 
@@ -114,6 +119,44 @@ def _write_heartbeats(tracker: ProgressTracker, stream: TextIO, interval: float)
     finally:
         end.set()
         thread.join()
+
+
+def is_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook, such as Jupyter or Databricks."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+@contextmanager
+def _rewrite_line(tracker: ProgressTracker, stream: TextIO) -> Iterator[Progress]:
+    """Show one line that changes, from a thread, and remove it at the end. Short runs show nothing."""
+    end = threading.Event()
+
+    def write() -> None:
+        width = 0
+        pause = PROGRESS_DELAY_SECONDS
+        while not end.wait(pause):
+            text, pause = tracker.describe(), _NOTEBOOK_SECONDS
+            _write_over(stream, text, width)
+            width = len(text)
+        if width:
+            _write_over(stream, "", width)
+
+    thread = threading.Thread(target=write, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield tracker
+    finally:
+        end.set()
+        thread.join()
+
+
+def _write_over(stream: TextIO, text: str, width: int) -> None:
+    """Replace a line of some width."""
+    with suppress(OSError, ValueError):  # nobody reads it any more
+        stream.write(f"\r{text:<{width}}" if text else f"\r{' ' * width}\r")
+        stream.flush()
 
 
 @contextmanager

@@ -34,6 +34,8 @@ class RenderSettings(msgspec.Struct, frozen=True):
     """Whether text has only the verdict."""
     verbose: bool = False
     """Whether text has also accepted findings, and more about requirements."""
+    seconds: float = 0.0
+    """How long the run took."""
     storage: StorageSettings | None = None
     """Settings of storage clients, for charts of the data files; None for the environment."""
 
@@ -112,14 +114,18 @@ FORMATS: dict[str, Renderer] = {
 """Renderers by name of the format. The bytes of text formats are UTF-8."""
 
 
+DELTA = "delta"
+"""Name of the format that is not rendered: results are appended to a Delta table."""
+
+
 def require_format(name: str) -> None:
     """Check before a run that a report can be rendered in a format.
 
     Raises:
         InvalidUsage: the format is unknown, or its library is not installed.
     """
-    if name not in FORMATS:
-        raise InvalidUsage(f"unknown report format {name!r} ({suggest_name(name, FORMATS)})")
+    if name not in FORMATS and name != DELTA:
+        raise InvalidUsage(f"unknown report format {name!r} ({suggest_name(name, [*FORMATS, DELTA])})")
     if name == "html":
         from deltaspec.pages.renderer import require_jinja
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from deltaspec.commands.printing import print_bytes
-from deltaspec.commands.report_formats import FORMATS, RenderSettings, require_format, write_text
+from deltaspec.commands.report_formats import DELTA, FORMATS, RenderSettings, require_format, write_text
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import require_writable, translate_write_errors, write_file
 
 if TYPE_CHECKING:
+    from deltaspec.many_tables.delta_results import DeltaResults
     from deltaspec.report.report_types import Report
+    from deltaspec.wire.storage.settings import StorageSettings
 
 
 class ReportTarget(msgspec.Struct, frozen=True):
@@ -24,21 +26,32 @@ class ReportTarget(msgspec.Struct, frozen=True):
     format: str
     path: str | None
     """None for stdout."""
+    results: DeltaResults | None = None
+    """The Delta table to which results are appended, for the format `delta`."""
 
     @classmethod
-    def parse(cls, text: str) -> ReportTarget:
+    def parse(cls, text: str, storage: StorageSettings) -> ReportTarget:
         """Parse `FORMAT:PATH`, or `FORMAT` or `FORMAT:-` for stdout.
 
+        Args:
+            text: value of `--report`.
+            storage: settings for the Delta table of `delta:LOCATION`.
+
         Raises:
-            InvalidUsage: the format is unknown, or its library is not installed.
+            InvalidUsage: the format is unknown, its library is not installed, or the Delta table cannot be used.
         """
         name, _, path = text.partition(":")
         require_format(name)
+        if name == DELTA:
+            from deltaspec.many_tables.delta_results import DeltaResults
+            from deltaspec.wire.storage.interface import redact_uri
+
+            return cls(name, redact_uri(path), DeltaResults(path, storage))
         return cls(name, None if path in ("", "-") else path)
 
 
 def plan_reports(
-    output_format: str, output: str | None, reports: Sequence[str], *, format_is_given: bool
+    output_format: str, output: str | None, reports: Sequence[str], storage: StorageSettings, *, format_is_given: bool
 ) -> list[ReportTarget]:
     """Return the reports of a run, files first.
 
@@ -49,13 +62,14 @@ def plan_reports(
         output_format: value of `--format`.
         output: value of `--output`.
         reports: values of `--report`.
+        storage: settings for a Delta table of results.
         format_is_given: whether the user gave `--format`.
 
     Raises:
         InvalidUsage: a format is unknown, two reports have the same destination, or one cannot be written.
     """
     require_format(output_format)
-    targets = [ReportTarget.parse(each) for each in reports]
+    targets = [ReportTarget.parse(each, storage) for each in reports]
     goes_to_stdout = any(each.path is None for each in targets)
     if format_is_given or output is not None or not goes_to_stdout:
         targets.insert(0, ReportTarget(output_format, output))
@@ -64,6 +78,8 @@ def plan_reports(
         if place in places[:number]:
             raise InvalidUsage(f"two reports go to {targets[number].path or 'stdout'}; name another file for one")
     for each in targets:
+        if each.format == DELTA:
+            continue  # `write_reports` appends to it
         if each.path is not None:
             _check_file(each.path)
         elif each.format == "parquet" and sys.stdout.isatty():
@@ -94,7 +110,12 @@ def write_reports(report: Report, targets: Sequence[ReportTarget], settings: Ren
 
 
 def _write_report(report: Report, target: ReportTarget, settings: RenderSettings, stdout: TextIO) -> None:
-    if target.path is not None:
+    if target.results is not None:
+        from deltaspec.report.tables_summary import TableResult
+
+        result = TableResult.from_report(report, settings.exit_code, round(settings.seconds, 3), ())
+        target.results.append([(result, report)])
+    elif target.path is not None:
         data = FORMATS[target.format](report, settings)
         if target.path == os.environ.get("GITHUB_STEP_SUMMARY"):
             with translate_write_errors(target.path), open(target.path, "ab") as file:

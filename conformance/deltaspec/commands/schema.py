@@ -35,6 +35,12 @@ def _build_catalog_schema() -> dict[str, Any]:
     return build_catalog_schema()
 
 
+def _build_plan_schema() -> dict[str, Any]:
+    from deltaspec.repair.plan_format import build_plan_schema
+
+    return build_plan_schema()
+
+
 def _build_message_schema(message: str) -> dict[str, Any]:
     from deltaspec.candidates.publish_schemas import SCHEMA_TYPES, build_json_schema
 
@@ -54,6 +60,7 @@ _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "tables": _build_tables_schema,
     "case": _build_case_schema,
     "catalog-commits": _build_catalog_schema,
+    "repair-plan": _build_plan_schema,
     "candidate": _build_candidate_schemas,
 }
 
@@ -69,6 +76,7 @@ def schema(name: str, message: str | None) -> None:
     tables           summary of `deltaspec validate` with several tables
     case             `case.json` of a golden case
     catalog-commits  file of `deltaspec validate --catalog-commits`
+    repair-plan      `plan.json` of `deltaspec repair`
     candidate        messages of the candidate protocol, an object by name; with
                      MESSAGE, such as scan.request, only the schema of this message
     """

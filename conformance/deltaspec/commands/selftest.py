@@ -80,7 +80,7 @@ def selftest(
     if not names:
         raise InvalidUsage(f"no mutant matches {', '.join(patterns)}")
     earlier = None if reports is None or len(names) == len(MUTANTS) else _read_report(Path(reports), seed, tables)
-    ids = list_tables(Corpus(seed, tables, histories=tables, golden=golden), races=tables)
+    ids = list_tables(Corpus(seed, tables, catalog_tables=tables, histories=tables, golden=golden), races=tables)
     done = 0
     with ExitStack() as stack:
         stack.enter_context(translate_write_errors("the temporary directory"))

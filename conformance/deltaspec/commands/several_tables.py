@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from itertools import chain
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltaspec import __version__
 from deltaspec.commands.configuration import load_configuration
 from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_reports
 from deltaspec.commands.printing import print_text, write_text_or_json
@@ -24,11 +23,15 @@ from deltaspec.commands.table_outputs import PLACES, expand_places, prepare_outp
 from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import Terminated, make_waits_interruptible
+from deltaspec.version import __version__
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import ValidateCommand
-    from deltaspec.commands.table_workers import TableRun, TableTask
-    from deltaspec.report.tables_summary import TableResult, TablesSummary
+    from deltaspec.commands.outages import Outages
+    from deltaspec.commands.table_workers import TableTask
+    from deltaspec.many_tables.runs import TableRun
+    from deltaspec.report.tables_summary import TablesSummary
+    from deltaspec.wire.storage.settings import StorageSettings
     from deltaspec.wire.storage.table_search import Unsearched
 
 _OF_SUMMARY = frozenset({"tables_from", "jobs", "output_format", "output", "color", "quiet"})
@@ -52,7 +55,8 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
         written. TableUnreadable: a single location is named, and it has no table.
     """
     from deltaspec.commands.outages import Outages
-    from deltaspec.commands.table_workers import run_in_workers, run_tables
+    from deltaspec.commands.table_workers import run_in_workers
+    from deltaspec.many_tables.runs import describe_unsearched
     from deltaspec.report.tables_summary import TABLES_VERSION, TableResult, TablesSummary
 
     started = time.monotonic()
@@ -63,15 +67,15 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
         locations, unsearched = _find_tables(command, named, given, None)
         resolve = partial(command.resolve_options, _select_table_options(given))
         return estimate_tables(locations, unsearched, resolve, options)
-    with _open_session(options["backend"], jobs) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
+    with _open_session(options["backend"]) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
         locations, unsearched = _find_tables(command, named, given, session)
         shared = {"color": options["color"], "max_requests_per_second": divide_limit(options, jobs)}
-        tasks, joined = _plan_tables(locations, given, shared, scratch)
+        tasks, joined = _plan_tables(locations, given, shared, scratch, partial(_get_storage, command, given))
         not_run = (TableResult(table=each.table, verdict="not run", exit_code=ExitCode.INCOMPLETE) for each in tasks)
         results = dict(enumerate(not_run))
         exit_code = None
         outages = Outages()
-        runs = run_in_workers(tasks, jobs, outages) if session is None else run_tables(tasks, outages)
+        runs = run_in_workers(tasks, jobs, outages) if session is None else _run_on_spark(session, tasks, jobs, outages)
         try:
             with closing(runs):
                 for number, run in _print_in_order(runs, options, len(tasks)):
@@ -80,7 +84,7 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
             is_interrupt = isinstance(end, KeyboardInterrupt)
             exit_code = ExitCode.INTERRUPTED if is_interrupt else ExitCode.TERMINATED
             click.echo(f"deltaspec: {'interrupted' if is_interrupt else 'terminated'}", err=True)
-        found = [*results.values(), *map(_describe_unsearched, unsearched)]
+        found = [*results.values(), *map(describe_unsearched, unsearched)]
         faults = write_joined_reports(joined, found)
     summary = TablesSummary(
         tables_version=TABLES_VERSION,
@@ -128,7 +132,7 @@ def divide_limit(options: Mapping[str, Any], jobs: int) -> float | None:
 
 
 @contextmanager
-def _open_session(backend: str, jobs: int) -> Iterator[Any]:
+def _open_session(backend: str) -> Iterator[Any]:
     """Open a Spark session for all tables if the user chose this backend; otherwise yield None."""
     from deltaspec.validation.backend_choice import parse_backend
 
@@ -136,12 +140,26 @@ def _open_session(backend: str, jobs: int) -> Iterator[Any]:
     if requested.backend != "spark":
         yield None
         return
-    if jobs > 1:
-        raise InvalidUsage("--jobs cannot be combined with --backend spark, which distributes each table")
     from deltaspec.validation.spark.session import open_session
 
     with open_session(requested.master) as session:
         yield session
+
+
+def _run_on_spark(
+    session: Any, tasks: Sequence[TableTask], jobs: int, outages: Outages
+) -> Generator[tuple[int, TableRun]]:
+    from deltaspec.many_tables.spark_runs import run_tables_on_spark
+
+    return run_tables_on_spark(session, tasks, jobs, outages)
+
+
+def _get_storage(command: ValidateCommand, given: Mapping[str, Any], location: str) -> StorageSettings:
+    """Return the settings of storage clients that the configuration has for a location."""
+    from deltaspec.wire.storage.settings import StorageSettings
+
+    configuration = load_configuration(given.get("config"), location, command.configurable_options)
+    return StorageSettings(configuration.storage_options)
 
 
 def _select_table_options(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,16 +176,10 @@ def _find_tables(
         TableUnreadable: a single location is named, and it has no table.
     """
     from deltaspec.commands.table_locations import find_locations
-    from deltaspec.wire.storage.settings import StorageSettings
     from deltaspec.wire.storage.table_search import Unsearched
 
     make_waits_interruptible()
-
-    def get_storage(location: str) -> StorageSettings:
-        file = given.get("config")
-        return StorageSettings(load_configuration(file, location, command.configurable_options).storage_options)
-
-    found = list(find_locations(named, get_storage, session))
+    found = list(find_locations(named, partial(_get_storage, command, given), session))
     locations = [each for each in found if isinstance(each, str)]
     unsearched = [each for each in found if isinstance(each, Unsearched)]
     if not locations and len(unsearched) == 1:
@@ -177,7 +189,11 @@ def _find_tables(
 
 
 def _plan_tables(
-    locations: Sequence[str], given: Mapping[str, Any], shared: Mapping[str, Any], scratch: str
+    locations: Sequence[str],
+    given: Mapping[str, Any],
+    shared: Mapping[str, Any],
+    scratch: str,
+    get_storage: Callable[[str], StorageSettings],
 ) -> tuple[list[TableTask], list[JoinedReport]]:
     """Return the task for each table, and the reports of all tables.
 
@@ -186,6 +202,7 @@ def _plan_tables(
         given: options of the command line, by parameter, as text.
         shared: options that are the same for all tables, and override given ones.
         scratch: directory for parts of the reports of all tables.
+        get_storage: returns the settings for the location of a Delta table of results.
 
     Raises:
         InvalidUsage: two tables would write to one place, or a place cannot be written to.
@@ -205,10 +222,10 @@ def _plan_tables(
     joined: list[JoinedReport] = []
     files: list[list[str]] = [[] for _ in locations]
     for report in given.get("reports") or ():
-        if (one := plan_joined_report(report, names, scratch, len(joined))) is not None:
+        if (one := plan_joined_report(report, names, scratch, len(joined), get_storage)) is not None:
             joined.append(one)
             for table, part in zip(by_table, one.parts, strict=True):
-                table["reports"].append(f"{one.format}:{part}")
+                table["reports"].append(f"{one.part_format}:{part}")
             continue
         for table, paths, each in zip(by_table, files, expand_report(report, names), strict=True):
             table["reports"].append(each)
@@ -217,7 +234,7 @@ def _plan_tables(
     for table, named in zip(by_table, places, strict=True):
         table.update(named)
     output = given.get("output")
-    of_all = [*(each.path for each in joined), *([output] if isinstance(output, str) else [])]
+    of_all = [*(each.path for each in joined if each.results is None), *([output] if isinstance(output, str) else [])]
     prepare_outputs([*chain.from_iterable(files), *of_all], places, values.get("backend") or "embedded")
     tasks = [
         TableTask(describe_location(location), location, _leave_out_absent(table), tuple(paths))
@@ -256,17 +273,6 @@ def _print_in_order(
                 progress("tables", done, total)
         for number in sorted(ended):  # after tables that were not run
             print_run(ended[number])
-
-
-def _describe_unsearched(unsearched: Unsearched) -> TableResult:
-    from deltaspec.report.tables_summary import TableResult
-
-    return TableResult(
-        table=unsearched.location,
-        verdict="unavailable" if unsearched.is_outage else "unreadable",
-        exit_code=(StorageUnavailable if unsearched.is_outage else TableUnreadable).exit_code,
-        reason=unsearched.reason,
-    )
 
 
 def _write_summary(summary: TablesSummary, options: Mapping[str, Any]) -> None:

@@ -11,17 +11,15 @@ from importlib import import_module
 from io import StringIO
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-import click
 import msgspec
 
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone, leave_out_numpy
-from deltaspec.commands.validate_request import build_request, run_command, write_outcome
-from deltaspec.errors import DeltaspecError, StorageUnavailable
+from deltaspec.commands.validate_request import ReportRequest, build_request, run_command, write_outcome
 from deltaspec.exit_codes import ExitCode
-from deltaspec.exit_handling import Terminated, describe_bug
-from deltaspec.report.tables_summary import TableResult, TableVerdict
+from deltaspec.exit_handling import Terminated
+from deltaspec.many_tables.runs import Failure, TableRun, describe_failure
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import ValidateCommand
@@ -40,64 +38,58 @@ class TableTask(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     """Files that the reports are written to."""
 
-
-class TableRun(msgspec.Struct, frozen=True):
-    """A validated table."""
-
-    result: TableResult
-    text: str
-    """What the command printed."""
-
-
-def run_table(task: TableTask) -> TableRun:
-    """Validate one table as `deltaspec validate` does; every error becomes a result."""
-    started = time.monotonic()
-    printed, exit_code, reason = StringIO(), ExitCode.BUG, None
-    verdict: TableVerdict = "failed"
-    outcome: Outcome | None = None
-    try:
-        command: ValidateCommand = import_module("deltaspec.commands.validate").validate
-        with redirect_stderr(StringIO()):
-            request = build_request(command.resolve_options(task.given, task.location))
-            outcome = run_command(request.request)
-            exit_code = outcome.exit_code
-            write_outcome(request, outcome, printed)
-    except StorageUnavailable as fault:
-        exit_code, verdict, reason = fault.exit_code, "unavailable", str(fault)
-    except DeltaspecError as fault:
-        exit_code, verdict, reason = fault.exit_code, "unreadable", str(fault)
-    except click.ClickException as fault:
-        exit_code, verdict, reason = ExitCode(fault.exit_code), "unreadable", fault.format_message()
-    except (KeyboardInterrupt, Terminated):
-        raise
-    except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception
-        reason = describe_bug(fault)
-    if exit_code == ExitCode.INTERRUPTED:  # after the report of this table; the others are not validated
-        raise KeyboardInterrupt
-    if exit_code == ExitCode.TERMINATED:
-        raise Terminated
-    if reason is not None:
-        reason = reason.removeprefix(f"{task.table}: ")
-    seconds = round(time.monotonic() - started, 3)
-    if outcome is None:
-        result = TableResult(table=task.table, verdict=verdict, exit_code=exit_code, seconds=seconds, reason=reason)
-    else:
-        result = TableResult.from_report(
-            outcome.report, exit_code, seconds, task.files if reason is None else (), reason
-        )
-    return TableRun(result, printed.getvalue())
+    def run(self) -> TableRun:
+        """Validate the table as `deltaspec validate` does; every error becomes a result."""
+        started = time.monotonic()
+        printed = StringIO()
+        outcome: Outcome | None = None
+        failure: Failure | None = None
+        try:
+            with redirect_stderr(StringIO()):
+                request = build_table_request(self)
+                outcome = run_command(request.request)
+                write_outcome(request, outcome, printed)
+        except (KeyboardInterrupt, Terminated):
+            raise
+        except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception
+            failure = describe_failure(fault)
+        if outcome is not None and failure is None:
+            if outcome.exit_code == ExitCode.INTERRUPTED:  # after the report of this table; the others are not run
+                raise KeyboardInterrupt
+            if outcome.exit_code == ExitCode.TERMINATED:
+                raise Terminated
+        return TableRun.build(self.table, outcome, failure, time.monotonic() - started, self.files, printed.getvalue())
 
 
-def run_tables(tasks: Sequence[TableTask], outages: Outages) -> Generator[tuple[int, TableRun]]:
+class Task(Protocol):
+    """One table to validate, in any process."""
+
+    @property
+    def table(self) -> str:
+        """Its location for display, without secrets."""
+        ...
+
+    def run(self) -> TableRun:
+        """Validate the table; every error becomes a result."""
+        ...
+
+
+def build_table_request(task: TableTask) -> ReportRequest:
+    """Build the request of a table from the options of the command line and its configuration."""
+    command: ValidateCommand = import_module("deltaspec.commands.validate").validate
+    return build_request(command.resolve_options(task.given, task.location))
+
+
+def run_tables(tasks: Sequence[Task], outages: Outages) -> Generator[tuple[int, TableRun]]:
     """Validate tables in this process, and yield the number of each and its run; skip tables whose store is down."""
     for number, task in enumerate(tasks):
         if not outages.skip(task.table):
-            run = run_table(task)
+            run = task.run()
             outages.record(run.result)
             yield number, run
 
 
-def run_in_workers(tasks: Sequence[TableTask], jobs: int, outages: Outages) -> Generator[tuple[int, TableRun]]:
+def run_in_workers(tasks: Sequence[Task], jobs: int, outages: Outages) -> Generator[tuple[int, TableRun]]:
     """Validate tables in worker processes, and yield the number of each and its run, in the order in which they end.
 
     A worker validates one table after another. If its process ends, the table is reported as failed, and another
@@ -128,7 +120,7 @@ class _Worker:
     """A process that validates tables, one at a time. It is replaced if it ends."""
 
     def __init__(self) -> None:
-        self._task: tuple[int, TableTask] | None = None
+        self._task: tuple[int, Task] | None = None
         self._start()
 
     def _start(self) -> None:
@@ -143,7 +135,7 @@ class _Worker:
         """Whether a table is being validated."""
         return self._task is not None
 
-    def start_table(self, number: int, task: TableTask) -> None:
+    def start_table(self, number: int, task: Task) -> None:
         """Start to validate a table."""
         self._task, self._started = (number, task), time.monotonic()
         with suppress(OSError):  # the process has ended; `receive` reports it
@@ -161,16 +153,13 @@ class _Worker:
             self._start()
         return number, run
 
-    def _describe_end(self, task: TableTask) -> TableRun:
+    def _describe_end(self, task: Task) -> TableRun:
         self._process.join()
         code = self._process.exitcode or 0
         how = f"with exit code {code}" if code >= 0 else f"on signal {-code}"
         hint = "; was there enough memory?" if -code == signal.SIGKILL else ""
-        seconds = round(time.monotonic() - self._started, 3)
-        reason = f"its process ended {how}{hint}"
-        return TableRun(
-            TableResult(table=task.table, verdict="failed", exit_code=ExitCode.BUG, seconds=seconds, reason=reason), ""
-        )
+        failure = Failure("failed", ExitCode.BUG, f"its process ended {how}{hint}")
+        return TableRun.build(task.table, None, failure, time.monotonic() - self._started)
 
     def kill(self) -> None:
         """End the process."""
@@ -189,4 +178,4 @@ def _serve(connection: Connection[Any, Any]) -> None:
         import deltaspec.validation.run  # noqa: F401
     with suppress(EOFError, OSError):
         while True:
-            connection.send(run_table(connection.recv()))
+            connection.send(connection.recv().run())

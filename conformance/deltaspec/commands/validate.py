@@ -81,7 +81,8 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     "reports",
     multiple=True,
     metavar="FORMAT:PATH",
-    help="Write another report, in a format of --format, to this file; without PATH to stdout. Can be repeated.",
+    help="Write another report, in a format of --format, to this file; without PATH to stdout. delta:LOCATION appends "
+    "the results to a Delta table. Can be repeated.",
 )
 @click.option(
     "--samples",
@@ -177,7 +178,7 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     type=CountRange(min=1),
     default=1,
     show_default=True,
-    help="Tables to validate at once, each in a process.",
+    help="Tables to validate at once, each in a process; on Spark, jobs of many small tables or one large table.",
 )
 @click.option("-q", "--quiet/--no-quiet", help="Print only the verdict as text, and no progress.")
 @click.option(
@@ -190,13 +191,14 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     """Validate the TABLE at a path or URI, or several.
 
     Several tables are named by several arguments, by --tables-from, or by a glob over folders: 's3://lake/*/orders', or
-    'lake/**' for all below lake. With --backend spark, 'catalog.schema.*' names the Delta tables of a schema. The
-    output is the report of each table that does not conform, and a summary with a line for each table (text or json).
-    The exit code is the code of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not
-    stop the others. If a store has not answered for three tables, and for no other, its remaining tables are not run.
-    PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and
-    junit can also have one file for all tables. --findings-out, --state, --since and --catalog-commits also need
-    {table}, which a single table can use, too. Missing directories of such paths are created.
+    'lake/**' for all below lake. With --backend spark, 'catalog.schema.*' names the Delta tables of a schema,
+    'catalog.*' names all of a catalog, and small tables are validated inside of executors. The output is the report of
+    each table that does not conform, and a summary with a line for each table (text or json). The exit code is the code
+    of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not stop the others. If a store
+    has not answered for three tables, and for no other, its remaining tables are not run. PATH of --report then
+    contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit can also have
+    one file for all tables, and delta has one table for all. --findings-out, --state, --since and --catalog-commits
+    also need {table}, which a single table can use, too. Missing directories of such paths are created.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).

@@ -60,6 +60,7 @@ def build_request(resolved: TableOptions) -> ReportRequest:
         values["output_format"],
         values["output"],
         values["reports"],
+        resolved.storage,
         format_is_given="output_format" in resolved.given | resolved.configured,
     )
     with faster_imports():
@@ -158,7 +159,13 @@ def write_outcome(request: ReportRequest, outcome: Outcome, stdout: Any) -> None
         phases = ", ".join(f"{phase} {each:.2f}" for phase, each in outcome.seconds.items())
         click.echo(f"{sum(outcome.seconds.values()):.2f} seconds: {phases}", err=True)
     settings = RenderSettings(
-        request.samples, request.color, exit_code, request.quiet, request.verbose, request.request.storage
+        request.samples,
+        request.color,
+        exit_code,
+        request.quiet,
+        request.verbose,
+        sum(outcome.seconds.values()),
+        request.request.storage,
     )
     write_reports(report, request.targets, settings, stdout)
     if not request.quiet and (files := [each.path for each in request.targets if each.path is not None]):

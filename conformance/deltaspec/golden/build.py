@@ -6,7 +6,7 @@ on the release of pyarrow, which the manifest names.
 
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,21 +60,32 @@ _CODE_OF_CHAPTER: dict[str, Code] = {
 
 
 class BuiltCase(msgspec.Struct, frozen=True):
-    """The files of a case by path in its folder, and its entry in the manifest."""
+    """A case in memory: its files by path in its folder, and its entry in the manifest. A `corpus.CaseFiles`."""
 
+    description: CaseDocument
     files: dict[str, bytes]
     listed: ListedCase
 
+    @property
+    def id(self) -> str:
+        return self.listed.id
 
-def build_case(case: GoldenCase) -> BuiltCase:
-    """Build every file of a case."""
+    def read_file(self, path: str) -> bytes:
+        return self.files[path]
+
+    def iter_files(self) -> Iterator[tuple[str, bytes]]:
+        yield from sorted(self.files.items())
+
+
+def build_case(case: GoldenCase, *, command: str = COMMAND) -> BuiltCase:
+    """Build every file of a case; `command` is what its origin names."""
     table = case.build()
     files: dict[str, bytes] = {}
     expectation = hashlib.sha256()
     if case.defect is not None:
         broken = case.build_broken()
         files |= {f"delta/{path}": data for path, data in encode_table(broken).items()}
-        version = max(broken.commits)
+        version = max(broken.commits, default=table.versions[-1].version)
         questions = [_ask_for_refusal(case)] if case.defect.accepted else []
         expect = _expect_defect(case, version)
     else:
@@ -82,8 +93,11 @@ def build_case(case: GoldenCase) -> BuiltCase:
         questions = list_questions(table, conditions=_parse_conditions(case), drawn=case.predicates)
         newest = table.versions[-1]
         latest = f"{_LATEST}table_content/rows.parquet"
-        files[latest] = _encode_rows(newest.rows, newest.schema)
-        files[f"{_LATEST}table_version_metadata.json"] = _describe_latest(newest.state)
+        if table.catalog is not None:  # a reader that has only the path must not find the rows of the newest version
+            latest = questions[0].rows_path
+        else:
+            files[latest] = encode_rows(newest.rows, newest.schema)
+            files[f"{_LATEST}table_version_metadata.json"] = _describe_latest(newest.state)
         expect = Expect(kind="rows", version=newest.version, rows=latest, num_rows=newest.rows.num_rows)
     schemas = {each.version: each.schema for each in table.versions}
     for question in questions:
@@ -91,10 +105,11 @@ def build_case(case: GoldenCase) -> BuiltCase:
         expectation.update(files[question.path])
         if question.rows is not None:
             schema = schemas[question.document.get("version", table.versions[-1].version)]
-            files[question.rows_path] = _encode_rows(question.rows, schema)
+            files[question.rows_path] = encode_rows(question.rows, schema)
             expectation.update(_list_plain_rows(question.rows).encode())
     expectation.update(msgspec.json.encode(expect))
-    files["case.json"] = encode_document(_describe(case, table, expect))
+    description = _describe(case, table, expect, command)
+    files["case.json"] = encode_document(description)
     files["test_case_info.json"] = encode_document({"name": case.id, "description": case.title})
     listed = ListedCase(
         id=case.id,
@@ -104,14 +119,14 @@ def build_case(case: GoldenCase) -> BuiltCase:
         expectation=expectation.hexdigest(),
         sha256={path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)},
     )
-    return BuiltCase(files, listed)
+    return BuiltCase(description, files, listed)
 
 
-def _encode_rows(rows: pa.Table, schema: Struct) -> bytes:
-    """Encode expected rows as a small Parquet file."""
+def encode_rows(rows: pa.Table, schema: Struct | None) -> bytes:
+    """Encode expected rows as a small Parquet file; `schema` says which columns are required, None that none is."""
     sink = io.BytesIO()
     pq.write_table(
-        mark_required(rows, schema),
+        rows if schema is None else mark_required(rows, schema),
         sink,
         compression="snappy",
         use_dictionary=False,
@@ -163,7 +178,7 @@ def _describe_latest(state: WrittenState) -> bytes:
     )
 
 
-def _describe(case: GoldenCase, table: ReadableTable, expect: Expect) -> CaseDocument:
+def _describe(case: GoldenCase, table: ReadableTable, expect: Expect, command: str) -> CaseDocument:
     known = load_requirements()
     sections = dict.fromkeys(part for each in case.requires for part in known[each].section.split("; "))
     protocol = table.versions[-1].state.protocol
@@ -174,7 +189,7 @@ def _describe(case: GoldenCase, table: ReadableTable, expect: Expect) -> CaseDoc
         meaning=case.meaning,
         title=case.title,
         requirements=case.requires,
-        spec=Spec(since=case.revision),  # type: ignore[arg-type]
+        spec=Spec(since=case.revision, until=case.until or None),  # type: ignore[arg-type]
         anchors=tuple(Anchor(section=each, revision="current") for each in sections),
         authority="reading" if any(known[each].reading for each in case.requires[:1]) else "protocol",
         features=Features(
@@ -183,7 +198,7 @@ def _describe(case: GoldenCase, table: ReadableTable, expect: Expect) -> CaseDoc
         ),
         ops=("snapshot", "scan", "changes") if changes else ("snapshot", "scan"),
         expect=expect,
-        origin=Origin(writer="deltaspec", command=COMMAND, bugs=case.bugs),
+        origin=Origin(writer="deltaspec", command=command, bugs=case.bugs),
         portability=case.portability,
         twin=None if case.defect is None else Twin(id=case.defect.twin, defect=case.defect.text),
     )

@@ -5,12 +5,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.golden.case_format import CaseDocument, Manifest
+from deltaspec.golden.case_format import CaseDocument, ListedCase, Manifest
 from deltaspec.golden.index import INDEX, Index
 from deltaspec.installation import GOLDEN_TABLES, find_checkout
 
@@ -28,8 +28,29 @@ class Listing(msgspec.Struct, frozen=True):
     """Hashes of its files by path in the folder."""
 
 
+class CaseFiles(Protocol):
+    """A golden case that can be exported: on disk or in memory."""
+
+    @property
+    def description(self) -> CaseDocument: ...
+
+    @property
+    def listed(self) -> Listing | ListedCase: ...
+
+    @property
+    def id(self) -> str: ...
+
+    def read_file(self, path: str) -> bytes:
+        """Return the content of a file, by its path in the folder of the case."""
+        ...
+
+    def iter_files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield path and content of every file, in the order of the paths."""
+        ...
+
+
 class StoredCase(msgspec.Struct, frozen=True):
-    """A golden case on disk."""
+    """A golden case on disk. A `CaseFiles`."""
 
     description: CaseDocument
     folder: Path

@@ -44,10 +44,12 @@ class GoldenCase(msgspec.Struct, frozen=True):
     requires: tuple[str, ...]
     """Requirements that the case is about; for a broken case, the violated one first."""
     build_table: Callable[[], WrittenTable | ReadableTable] | None
-    """Build a valid table; None for a broken case."""
+    """Build a valid table; None for a broken case whose twin is another case of the checkout."""
     meaning: int = 1
     since: str = ""
     """First revision that defines everything in the table; by default, the first revision of the requirements."""
+    until: str = ""
+    """Last revision under which the table is valid, if later ones define its form in another way."""
     defect: Defect | None = None
     where: tuple[tuple[Any, ...], ...] = ()
     """Further conditions to ask with: the arguments of `Condition`."""
@@ -71,9 +73,9 @@ class GoldenCase(msgspec.Struct, frozen=True):
 
     def build(self) -> ReadableTable:
         """Build the table; for a broken case, its twin."""
-        if self.defect is not None:
+        if self.build_table is None:
+            assert self.defect is not None
             return load_cases()[self.defect.twin].build()
-        assert self.build_table is not None
         built = self.build_table()
         return built.describe() if isinstance(built, WrittenTable) else built
 

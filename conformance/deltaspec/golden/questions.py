@@ -17,6 +17,7 @@ from deltaspec.golden.conditions import (
     iter_selected,
     list_conditions,
 )
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec.protocol.schema import column_mapping
@@ -56,6 +57,8 @@ def list_questions(table: ReadableTable, *, conditions: Sequence[Condition] = ()
         drawn: whether to ask with conditions that follow from the rows.
     """
     newest = table.versions[-1]
+    if table.catalog is not None:
+        return list(_iter_catalog_questions(table, table.catalog))
     found = [_ask_snapshot("snapshot", newest), *_iter_scans(newest)]
     for each in table.versions[:-1]:
         found.append(_ask_snapshot(f"snapshot-version-{each.version}", each, version=each.version))
@@ -71,6 +74,21 @@ def list_questions(table: ReadableTable, *, conditions: Sequence[Condition] = ()
         rows = rows.append_column(ROW_COMMIT_VERSION, pa.array(newest.row_commit_versions, pa.int64()))
         found.append(Question("row-ids", _describe_read("row-ids", rows), rows, is_common=False))
     return found
+
+
+def _iter_catalog_questions(table: ReadableTable, known: CatalogAnswer) -> Iterator[Question]:
+    """Yield questions with what the catalog knows, and the question by path, which must be refused."""
+    newest = table.versions[-1]
+    catalog = msgspec.to_builtins(known)
+    for each in (newest, *table.versions[:-1]):
+        at = {} if each is newest else {"version": each.version}
+        name = "-".join(["catalog-read", *(f"version-{version}" for version in at.values())])
+        document = _describe_read("catalog-read", each.rows, catalog=catalog, **at)
+        yield Question(name, document, each.rows, is_common=False)
+    snapshot = _ask_snapshot("catalog-snapshot", newest)
+    document = {**snapshot.document, "type": "catalog-snapshot", "catalog": catalog}
+    yield Question("catalog-snapshot", document, is_common=False)
+    yield Question("by-path", {"type": "snapshot", "error": {"errorCode": "catalog-managed.found-by-readers"}})
 
 
 def _describe_read(kind: str, rows: pa.Table, **more: Any) -> dict[str, Any]:

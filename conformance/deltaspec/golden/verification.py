@@ -24,6 +24,7 @@ from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.golden.corpus import StoredCase
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
 from deltaspec.golden.questions import OURS
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer
 from deltaspec.protocol.features.table_features import FEATURES
 from deltaspec.protocol.property_names import STATS_AS_JSON
 from deltaspec.protocol.schema.schema_string import parse_schema
@@ -33,6 +34,8 @@ from deltaspec.validation.progress import ignore_progress
 from deltaspec.validation.run import run_embedded
 from deltaspec_generators.table_uris import TABLE_URI
 
+CATALOG_SPEC = "specs-x/catalog-snapshot.json"
+"""Spec of every table that a catalog manages."""
 _ALL_WANTED: tuple[Wanted, ...] = ("files", "transactions", "domains")
 
 
@@ -79,15 +82,35 @@ def _copy_table(case: StoredCase, table: Path) -> None:
 def _check_verdict(case: StoredCase, table: Path) -> Iterator[str]:
     """Yield findings of the validator on a valid table, or a finding that is missing on a broken one."""
     unknown = [f"{FEATURE_PREFIX}{name}" for name in case.description.features.writer if name not in FEATURES]
-    options = Options.create(level="rows", history="all", allow_outside=True, accept_unchecked=unknown)
-    report = run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
     kind = case.description.expect.kind
+    known = _load_catalog(case)
+    with tempfile.TemporaryDirectory(prefix="deltaspec-golden-") as scratch:
+        answer = Path(scratch) / "catalog.json"
+        if known is not None:
+            answer.write_bytes(msgspec.json.encode(known))
+        options = Options.create(
+            level="rows",
+            history="all",
+            allow_outside=True,
+            accept_unchecked=unknown,
+            revision=case.description.spec.until or "current",
+            catalog_commits=None if known is None else str(answer),
+        )
+        report = run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
     found = sorted({finding.rule for finding in report.findings})
     if kind == "rows" and report.verdict != "conforms":
         yield f"the validator says {report.verdict}: {', '.join(found)}"
     requirements = {finding.requirement for finding in report.findings}
     if kind == "violation" and case.description.expect.requirement not in requirements:
         yield f"the validator does not report {case.description.expect.requirement}, but: {', '.join(found)}"
+
+
+def _load_catalog(case: StoredCase) -> CatalogAnswer | None:
+    """Return what the catalog knows that manages the table, or None."""
+    if CATALOG_SPEC not in case.listed.sha256:
+        return None
+    document = json.loads(case.read_file(CATALOG_SPEC))
+    return msgspec.convert(document["catalog"], CatalogAnswer)
 
 
 def _ask(case: StoredCase, table: Path, path: str) -> str:
@@ -99,7 +122,7 @@ def _ask(case: StoredCase, table: Path, path: str) -> str:
     except Refused as error:
         if "error" not in document:
             return f"refused: {error.refusal.category}: {error.refusal.message}"
-        return _check_refusal(case, error)
+        return "" if CATALOG_SPEC in case.listed.sha256 else _check_refusal(case, error)
     except (Died, WrongType) as error:
         return str(error)
     return "the table is read" if "error" in document else found
@@ -123,6 +146,12 @@ def _compare(case: StoredCase, reference: InProcess, table: Path, path: str, doc
             return _compare_snapshot(document, answer)
         case "read" | "row-ids" as kind:
             return _compare_read(case, reference, location, path, document, row_ids=kind == "row-ids")
+        case "catalog-snapshot":
+            known = _load_catalog(case)
+            return _compare_snapshot(document, reference.snapshot(Snapshot(location, catalog=known)))
+        case "catalog-read":
+            rows = reference.scan(Scan(location, "", at=at, catalog=_load_catalog(case))).table
+            return _compare_rows(case, path, rows)
         case "cdf":
             rows = reference.changes(
                 Changes(location, "", start=document["startVersion"], end=document["endVersion"])

@@ -2,11 +2,11 @@
 
 import json
 from datetime import UTC, datetime
-from itertools import groupby
 
 import msgspec
 
 from deltaspec.pages.renderer import render_page
+from deltaspec.report.causes import describe_fix, group_by_cause
 from deltaspec.report.description import FilesDescription
 from deltaspec.report.files_chart import describe_partition, format_bound, list_facts
 from deltaspec.report.ledger_text import describe_rules_run, list_ledger
@@ -39,6 +39,8 @@ class RuleFindings(msgspec.Struct, frozen=True):
 
     first: Finding
     doc: RuleDoc
+    fix: str
+    """Fix of the rule, or the rule that has it."""
     total: int
     shown: list[Finding]
 
@@ -51,9 +53,11 @@ def render_validation(report: Report, charts: Charts) -> str:
         charts: the data files.
     """
     rules = []
-    for code, group in groupby(report.findings, key=lambda finding: finding.rule):
-        findings = list(group)
-        rules.append(RuleFindings(findings[0], report.rules[code], report.totals[code], findings[:MOST_FINDINGS]))
+    for findings in group_by_cause(report):
+        code = findings[0].rule
+        doc = report.rules[code]
+        fix = describe_fix(findings, doc.fix)
+        rules.append(RuleFindings(findings[0], doc, fix, report.totals[code], findings[:MOST_FINDINGS]))
     clock = (
         None if report.clock is None else f"{datetime.fromtimestamp(report.clock / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
     )

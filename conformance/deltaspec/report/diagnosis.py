@@ -1,8 +1,10 @@
 """Results of `deltaspec doctor` as values and as text."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -23,6 +25,14 @@ class Check(msgspec.Struct, frozen=True):
     message: str
     fix: str | None = None
     """What to install or configure."""
+
+
+def name_fixes_once(checks: Iterable[Check]) -> Iterator[Check]:
+    """Yield checks without the fixes that an earlier one has named, in its fix or in its message."""
+    named = ""
+    for check in checks:
+        yield check if check.fix is None or check.fix not in named else replace(check, fix=None)
+        named += f"{check.message}\n{check.fix}\n"
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):

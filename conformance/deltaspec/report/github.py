@@ -5,9 +5,9 @@ GitHub shows ten errors and ten warnings of a step, so there is one annotation f
 
 import os
 from collections.abc import Iterator, Mapping
-from itertools import groupby
 from pathlib import Path
 
+from deltaspec.report.causes import describe_fix, group_by_cause
 from deltaspec.report.evidence import format_evidence
 from deltaspec.report.ledger_text import list_ledger
 from deltaspec.report.report_types import Finding, Report
@@ -29,10 +29,7 @@ def render_github(report: Report, exit_code: int, directory: str | None = None) 
     """
     lines = [
         *_list_unchecked(report),
-        *(
-            _describe_rule(list(group), report, Path(directory or os.getcwd()))
-            for _, group in groupby(report.findings, key=lambda finding: finding.rule)
-        ),
+        *(_describe_rule(group, report, Path(directory or os.getcwd())) for group in group_by_cause(report)),
         report.describe_verdict(exit_code),
     ]
     return "\n".join(lines) + "\n"
@@ -64,7 +61,7 @@ def _describe_rule(findings: list[Finding], report: Report, directory: Path) -> 
         properties = {"file": file, **line, **properties}
     evidence = format_evidence(first)
     place = f"{report.table}: {first.location}" + (f": {evidence}" if evidence else "")
-    fix = report.rules[first.rule].fix
+    fix = describe_fix(findings, report.rules[first.rule].fix)
     return _format_command(_COMMANDS[first.severity], properties, f"{first.message} At {place}", f"Fix: {fix}")
 
 

@@ -1,8 +1,8 @@
 """Render a report as Markdown, for step summaries and comments. All text of a table is in code spans."""
 
 from collections.abc import Iterator
-from itertools import groupby
 
+from deltaspec.report.causes import describe_fix, group_by_cause
 from deltaspec.report.evidence import format_evidence
 from deltaspec.report.ledger_text import describe_rules_run, list_ledger
 from deltaspec.report.report_types import Finding, Report
@@ -31,10 +31,7 @@ def render_markdown(report: Report, exit_code: int) -> str:
         *_list_unchecked(report),
     ]
     size = sum(len(line.encode()) + 1 for line in lines)
-    sections = [
-        "\n".join(_describe_rule(list(group), report))
-        for _, group in groupby(report.findings, key=lambda finding: finding.rule)
-    ]
+    sections = ["\n".join(_describe_rule(findings, report)) for findings in group_by_cause(report)]
     for number, section in enumerate(sections):
         size += len(section.encode()) + 1
         if size > MOST_BYTES:
@@ -71,4 +68,4 @@ def _describe_rule(findings: list[Finding], report: Report) -> Iterator[str]:
     if (more := total - len(findings[:_FINDINGS_SHOWN])) > 0:
         yield f"- and {more:,} more"
     yield from ("", f"**{doc.strength}** [{doc.section}]({doc.url}): {doc.statement}")
-    yield from ("", f"**Why** {doc.why}", "", f"**Fix** {doc.fix}")
+    yield from ("", f"**Why** {doc.why}", "", f"**Fix** {describe_fix(findings, doc.fix)}")

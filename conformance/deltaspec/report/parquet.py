@@ -33,6 +33,8 @@ SCHEMA = pa.schema(
         "why": pa.string(),
         "fix": pa.string(),
         "url": pa.string(),
+        "fix_class": pa.string(),
+        "cause": pa.string(),
     }
 )
 """Columns of the table. `kind` is `finding`, `accepted`, `not shown`, `refused`, `acceptance` (numbers and reasons of
@@ -44,7 +46,7 @@ def render_parquet(report: Report) -> bytes:
     """Return the bytes of the file. Its metadata has the report without findings as JSON, under `deltaspec`."""
     rows = [{"table": report.table, "version": report.version, **row} for row in _list_rows(report)]
     head = msgspec.json.encode(msgspec.structs.replace(report, findings=[], rules={}, accepted=[]))
-    table = pa.Table.from_pylist([_replace_lone_surrogates(row) for row in rows], SCHEMA)
+    table = pa.Table.from_pylist([replace_lone_surrogates(row) for row in rows], SCHEMA)
     sink = BytesIO()
     pq.write_table(table.replace_schema_metadata({"deltaspec": head}), sink, compression="zstd")
     return sink.getvalue()
@@ -73,10 +75,10 @@ def _build_row(finding: Finding, report: Report) -> dict[str, Any]:
     doc = report.rules.get(finding.rule)
     row = {name: getattr(finding, name) for name in SCHEMA.names if name in finding.__struct_fields__}
     row["evidence"] = msgspec.json.encode(finding.evidence).decode()
-    return row if doc is None else row | {"why": doc.why, "fix": doc.fix, "url": doc.url}
+    return row if doc is None else row | {"why": doc.why, "fix": doc.fix, "url": doc.url, "fix_class": doc.fix_class}
 
 
-def _replace_lone_surrogates(row: dict[str, Any]) -> dict[str, Any]:
+def replace_lone_surrogates(row: dict[str, Any]) -> dict[str, Any]:
     """Escape what UTF-8 cannot encode."""
     return {
         name: value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value

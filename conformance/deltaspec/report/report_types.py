@@ -8,8 +8,9 @@ from msgspec import field
 
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
+from deltaspec.fix_cases import FixCase, Step
 from deltaspec.report.text import bound_text, count, escape_text
-from deltaspec.scales import SEVERITIES, Severity
+from deltaspec.scales import SEVERITIES, FixClass, Severity
 
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 EXIT_CODES_OF_VERDICTS: dict[Verdict, ExitCode] = {
@@ -52,6 +53,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     """Identifies the fault across reports: rule, subject and fact, without versions, line numbers and counts. Several
     findings may have the same one."""
+    fix_case: int | None = None
+    """Index of the case that applies, in `fix_cases` of the rule; None if the finding does not show it."""
+    fix_commands: list[str] = field(default_factory=list)
+    """Commands of this case with the table and the values of the finding; empty if a value cannot be in a command."""
+    cause: str | None = None
+    """Code of a rule whose finding has the same cause and the fix; None if this finding has its own fix."""
+    related: list[str] = field(default_factory=list)
+    """Codes of other rules with findings that this finding causes."""
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -102,6 +111,10 @@ class RuleDoc(msgspec.Struct, frozen=True):
     """Address of the section in the protocol."""
     reading: str = ""
     """How the kit reads the requirement, if the protocol is ambiguous or silent."""
+    fix_class: FixClass | None = None
+    """Who or what can repair the defect, in its most frequent case; None in reports of older releases."""
+    fix_cases: tuple[FixCase, ...] = ()
+    """What to do for each cause; `fix` has the same in sentences."""
 
 
 NEEDS_CLOCK = "needs --clock"
@@ -341,6 +354,25 @@ class AcceptedFinding(msgspec.Struct, frozen=True, kw_only=True):
     link: str = ""
 
 
+class SparkAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run on Spark read the files of the table."""
+
+    log: Literal["executors", "spark"]
+    """`executors`: with the storage clients of deltaspec. `spark`: Spark read the log and passed its bytes on."""
+    files: Literal["executors", "driver", "not read"]
+    """What read the files outside the log."""
+    reason: str | None = None
+    """Why executors could not read the table; None if they could."""
+
+    @property
+    def description(self) -> str:
+        """The way in one printable line."""
+        if self.reason is None:
+            return "executors read the table"
+        files = "the driver read all other files" if self.files == "driver" else "other files were not read"
+        return f"Spark read the log, {files}: executors cannot read the table ({_printable(self.reason)})"
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Result of one validation run. The JSON Schema is published as `reports/report.schema.json`."""
 
@@ -355,6 +387,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     level: str
     engine: str
     """Name of the backend: `embedded` or `spark`."""
+    access: SparkAccess | None = None
+    """How Spark read the table; None with the embedded backend."""
     history: str
     clock: int | None = None
     """Time against which retention was checked, in milliseconds since the epoch; None if it was not checked."""
@@ -366,6 +400,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     rules: dict[str, RuleDoc] = field(default_factory=dict)
     """Why each rule with findings matters, how to repair it, and where the protocol says so; by code."""
+    steps: list[Step] = field(default_factory=list)
+    """Steps of every repair, in order; empty if no violation or warning needs one."""
     accepted: list[AcceptedFinding] = field(default_factory=list)
     """Findings that the user accepted, the first of each rule; none of them is in `findings`, `totals` or `counts`."""
     accepted_totals: dict[str, int] = field(default_factory=dict)

@@ -10,6 +10,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from deltaspec.report.evidence import format_evidence
 from deltaspec.report.ledger_text import describe_rules_run, list_ledger
 from deltaspec.report.report_types import AcceptedFinding, Finding, Report
@@ -86,6 +88,8 @@ def _build_rule(finding: Finding, report: Report) -> dict[str, Any]:
     }
     if doc is None:
         return about
+    about["properties"]["fixClass"] = doc.fix_class
+    about["properties"]["fixCases"] = msgspec.to_builtins(doc.fix_cases)
     text = f"{doc.section}: {doc.statement}\nWhy: {doc.why}\nFix: {doc.fix}"
     markdown = f"[{doc.section}]({doc.url}): {doc.statement}\n\n**Why** {doc.why}\n\n**Fix** {doc.fix}"
     about |= {"fullDescription": {"text": doc.why}, "help": {"text": text, "markdown": markdown}}
@@ -95,7 +99,13 @@ def _build_rule(finding: Finding, report: Report) -> dict[str, Any]:
 def _build_result(finding: Finding, rule_index: int) -> dict[str, Any]:
     evidence = format_evidence(finding)
     text = f"{escape_text(finding.message)} At {finding.location}" + (f": {evidence}" if evidence else "")
-    known = {"version": finding.version, "path": finding.path, "column": finding.column, "row": _get_row(finding)}
+    known: dict[str, Any] = {"version": finding.version, "path": finding.path, "column": finding.column}
+    known |= {
+        "row": _get_row(finding),
+        "fixCase": finding.fix_case,
+        "cause": finding.cause,
+        "related": finding.related or None,
+    }
     result = {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,

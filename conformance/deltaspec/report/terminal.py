@@ -6,6 +6,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
+from deltaspec.report.causes import describe_fix, group_by_cause
 from deltaspec.report.evidence import list_evidence
 from deltaspec.report.ledger_text import describe_rules_run, list_ledger
 from deltaspec.report.report_types import Finding, Report, RuleDoc
@@ -34,10 +35,11 @@ def write(
         verbose: print also accepted findings, and more about the requirement of each rule.
     """
     _header(report, console)
-    for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
-        findings, doc = list(group), report.rules[rule]
+    for findings in group_by_cause(report):
+        rule = findings[0].rule
         _rule(findings, report.totals[rule], console, samples)
-        _documentation(findings[0], doc, console, verbose=verbose)
+        _documentation(findings, report.rules[rule], console, verbose=verbose)
+    _steps(report, console)
     if verbose:
         _accepted(report, console, samples)
     _inventory(report, console)
@@ -91,6 +93,9 @@ def _header(report: Report, console: Console) -> None:
         if at.otherwise is not None:
             text += f"; other engines may read version {at.otherwise}, because file times run backwards (S69)"
         console.print(Text.assemble(("at     ", "dim"), text))
+    if report.access is not None:
+        for number, line in enumerate(wrap_text(report.access.description, console.width - len(_INDENT))):
+            console.print(Text.assemble(("spark  " if number == 0 else " " * 7, "dim"), line))
     console.print()
 
 
@@ -117,18 +122,29 @@ def _finding(finding: Finding, console: Console) -> None:
         console.print(Text(_INDENT + line, style="dim"))
 
 
-def _documentation(finding: Finding, doc: RuleDoc, console: Console, *, verbose: bool) -> None:
-    """Print what a finding means and how to repair it."""
+def _documentation(findings: list[Finding], doc: RuleDoc, console: Console, *, verbose: bool) -> None:
+    """Print what the findings of a rule mean and how to repair them."""
+    finding = findings[0]
     requirement = [("Id", finding.requirement), ("Reading", doc.reading), ("See", doc.url)] if verbose else []
     for label, text in (
         (doc.strength.upper(), f"{doc.section}: {doc.statement}"),
         *requirement,
         ("Why", doc.why),
-        ("Fix", doc.fix),
+        ("Fix", describe_fix(findings, doc.fix)),
         ("Next", f"deltaspec explain {finding.rule}"),
     ):
         if text:
             _paragraph(label, text, console)
+    console.print()
+
+
+def _steps(report: Report, console: Console) -> None:
+    """Print the steps of every repair."""
+    if not report.steps:
+        return
+    text = " ".join(f"({number}) {each.text}" for number, each in enumerate(report.steps, 1))
+    for line in wrap_text(f"Every repair: {text}", console.width, indent=_INDENT):
+        console.print(Text(line, style="dim"))
     console.print()
 
 

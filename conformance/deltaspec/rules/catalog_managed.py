@@ -13,8 +13,8 @@ def invalid_staged_commit() -> pl.Expr:
 
     If the catalog ratifies the file, readers fail and no client can publish the version. (A file that ends within its
     last line may be an attempt that was abandoned while it was written.)
-    Fix: Ask the catalog whether it ratified the commit. If it did not, delete the file. If it did, restore the content
-    from the writer; do not edit the file by hand.
+    Fix (restore): Ask the catalog whether it ratified the commit. If it did not, delete the file. If it did,
+    restore the content from the writer; do not edit the file by hand.
 
     Conforms::
         fault: null
@@ -30,8 +30,8 @@ def reused_staged_commit_uuid() -> pl.Expr:
 
     The UUID identifies one attempt at one version. With a reused UUID, clients can take the file of one version for an
     attempt at another.
-    Fix: Keep the files that the catalog ratified and delete the others. Change the writer so that it generates a new
-    random UUID for every commit.
+    Fix (decide): Keep the files that the catalog ratified and delete the others. Change the writer so that it
+    generates a new random UUID for every commit.
 
     Conforms::
         versions_of_uuid: [8]
@@ -47,8 +47,8 @@ def published_commit_differs_from_staged() -> pl.Expr:
 
     Publishing copies the ratified commit. Readers that got the staged file from the catalog see a different table from
     readers of the published file.
-    Fix: Ask the catalog which file it ratified, and keep copies of both. Publish the ratified content again; do not
-    delete the staged file before that.
+    Fix (restore): Ask the catalog which file it ratified, and keep copies of both. Publish the ratified content
+    again; do not delete the staged file before that.
 
     Conforms::
         differs_from_published: false
@@ -64,7 +64,7 @@ def compaction_of_unpublished_commits() -> pl.Expr:
     """A log compaction of a catalog-managed table covers commits that are not published.
 
     Only the catalog can provide unpublished commits. Readers of the compaction see versions that may never be ratified.
-    Fix: Delete the compaction file; compactions are optional. Compact only published commits.
+    Fix (repair): Delete the compaction file; compactions are optional. Compact only published commits.
 
     Conforms::
         kind: compaction, end_version: 7, latest_commit: 7, catalog_managed: true

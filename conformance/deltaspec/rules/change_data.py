@@ -12,8 +12,8 @@ def change_type_column_missing() -> pl.Expr:
     """A change data file has no column `_change_type`.
 
     Readers of the change data feed fail, or cannot tell inserts, updates and deletes apart.
-    Fix: The file cannot be repaired, because the type of its changes is not stored. Reload downstream consumers from a
-    snapshot, and let them read the feed from a later version.
+    Fix (rewrite): The file cannot be repaired, because the type of its changes is not stored. Reload downstream
+    consumers from a snapshot, and let them read the feed from a later version.
 
     Conforms::
         has_change_type: true
@@ -28,8 +28,8 @@ def unknown_change_type() -> pl.Expr:
     """A change data file has rows whose `_change_type` is null or not one of the four defined types.
 
     Readers of the change data feed drop these rows, or pass on changes that consumers do not understand.
-    Fix: Fix the writer. Compare the versions before and after the commit with time travel (`VERSION AS OF`), and
-    correct downstream consumers with the difference.
+    Fix (rewrite): Fix the writer. Compare the versions before and after the commit with time travel (`VERSION AS
+    OF`), and correct downstream consumers with the difference.
 
     Conforms::
         unknown_change_types: []
@@ -45,8 +45,8 @@ def commit_column_stored() -> pl.Expr:
     """A change data file stores a column that readers of the feed compute from the log.
 
     Some readers return the stored values, some the computed ones, and some fail on a duplicate column.
-    Fix: Fix the writer so that it omits `_commit_version` and `_commit_timestamp`. Committed change data does not need
-    to be rewritten.
+    Fix (none): Fix the writer so that it omits `_commit_version` and `_commit_timestamp`. Committed change data
+    does not need to be rewritten.
 
     Conforms::
         commit_columns: []
@@ -62,8 +62,8 @@ def change_file_partition_value_differs() -> pl.Expr:
 
     Readers that follow the protocol return the value of the log. Readers that use the stored column return the other
     one.
-    Fix: Fix the writer so that it stores each change under the partition of its rows, or omits the column. Correct
-    downstream consumers that read this version.
+    Fix (rewrite): Fix the writer so that it stores each change under the partition of its rows, or omits the
+    column. Correct downstream consumers that read this version.
 
     Conforms::
         mismatched_partition_values: []
@@ -131,8 +131,8 @@ def update_without_change_data() -> pl.Expr:
     Readers of the feed see all rows of new files as inserts and all rows of removed files as deletes. Readers without
     deletion-vector support see rows twice. (If the new rows equal the old ones, the feed has changes that did not
     happen.)
-    Fix: Use a writer that supports the change data feed for UPDATE, MERGE and DELETE. For this commit, compute the
-    changes from the versions before and after it.
+    Fix (rewrite): Use a writer that supports the change data feed for UPDATE, MERGE and DELETE. For this commit,
+    compute the changes from the versions before and after it.
 
     Conforms::
         change_files: 1, operation: UPDATE, new_files: 1, removed_files: 1, vector_changed_files: 0

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import CHECK_HISTORY_BEFORE_CHECKSUM, DELETE_CHECKSUM
+from deltaspec.rules.fixes import CHECK_HISTORY_BEFORE_CHECKSUM, DELETE_CHECKSUM, DELETE_CHECKSUM_IF_READERS_FAIL
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import checksums, replay_differences
 from deltaspec.views.log.log_files import listing
@@ -28,7 +28,7 @@ def checksum_of_older_form() -> pl.Expr:
 
     The protocol now requires protocol and metadata, and does not say what holds for older files. Readers that use the
     checksum for them ignore the file and read the log.
-    Fix: No repair is needed. A newer writer adds complete checksums to later versions.
+    Fix (none): No repair is needed. A newer writer adds complete checksums to later versions.
 
     Conforms::
         is_older_form: false
@@ -238,7 +238,8 @@ def commit_without_checksum() -> pl.Expr:
     """A commit has no version checksum, although commits before and after it have one.
 
     Damage to the log between the two checksums cannot be dated to one commit.
-    Fix: No repair is needed. Use a writer that writes a checksum for every commit, so that the next gap is noticed.
+    Fix (none): No repair is needed. Use a writer that writes a checksum for every commit, so that the next gap is
+    noticed.
 
     Conforms::
         checksum_missing: false
@@ -266,7 +267,9 @@ def checksum_transaction_id_differs() -> pl.Expr:
     return pl.col("catalog_managed") & (pl.col("txn_id") != pl.col("commit_txn_id"))
 
 
-@rule("CRC015", requires="checksum.transaction-id", view=checksums, divergence="S20", fix=DELETE_CHECKSUM)
+@rule(
+    "CRC015", requires="checksum.transaction-id", view=checksums, divergence="S20", fix=DELETE_CHECKSUM_IF_READERS_FAIL
+)
 def free_form_transaction_id_differs() -> pl.Expr:
     """The transaction id in a version checksum differs from the commit of a table that is not catalog-managed.
 
@@ -307,12 +310,18 @@ def repeated_transaction_or_domain_in_checksum() -> pl.Expr:
     return _differs("txn", "domainMetadata") & (pl.col("difference") == "repeated")
 
 
-@rule("CRC017", requires="log.embedded-json", view=checksums, since="current", divergence="S19")
+@rule(
+    "CRC017",
+    requires="log.embedded-json",
+    view=checksums,
+    since="current",
+    divergence="S19",
+    fix=DELETE_CHECKSUM_IF_READERS_FAIL,
+)
 def repeated_key_in_checksum() -> pl.Expr:
     """A version checksum, or JSON in one of its strings, has the same key twice in one object.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different checksums, or cannot open the table.
-    Fix: Delete the file; version checksums are optional. The writer must write each key once.
 
     Conforms::
         repeated_key: null

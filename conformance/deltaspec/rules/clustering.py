@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import CLUSTER_BY_NONE
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.clustered_files import clustered_files
 from deltaspec.views.files.file_actions import file_actions
@@ -13,8 +14,8 @@ def empty_clustering_provider() -> pl.Expr:
     """A file has an empty clusteringProvider.
 
     A clustering implementation rewrites its own files and files without a provider. It never rewrites this one.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). The writer must store its name as the provider, or omit the field.
+    Fix (rewrite): Rewrite the file's rows with a conforming writer, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark). The writer must store its name as the provider, or omit the field.
 
     Conforms::
         provider_is_empty: false
@@ -31,8 +32,8 @@ def clustered_by_logical_names() -> pl.Expr:
 
     After the column is renamed, the name refers to no column or to another one, so files are clustered by the wrong
     column.
-    Fix: Run `ALTER TABLE t CLUSTER BY (...)` in Delta Spark, which writes physical names. Do this before any column is
-    renamed.
+    Fix (rewrite): Write the domain again with an engine that can load the table, before any column is renamed. Delta
+    Spark fails to resolve the logical names, so its `ALTER TABLE t CLUSTER BY (...)` does not help.
 
     Conforms::
         logically_named_clustering_columns: []
@@ -47,8 +48,8 @@ def older_file_without_statistics_of_clustering_column() -> pl.Expr:
     """A column was added to the clustering columns, but an older file has no statistics for it.
 
     Clustering cannot place the file, and no query can skip it.
-    Fix: Run `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or `OPTIMIZE t FULL` to rewrite older files with
-    statistics.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    older files with a writer that collects statistics for the new column.
 
     Conforms::
         columns_without_statistics: []
@@ -59,12 +60,11 @@ def older_file_without_statistics_of_clustering_column() -> pl.Expr:
     return pl.col("columns_without_statistics").list.len() > 0
 
 
-@rule("CLU004", requires="clustering.columns-by-physical-name", view=clustering, divergence="S52")
+@rule("CLU004", requires="clustering.columns-by-physical-name", view=clustering, divergence="S52", fix=CLUSTER_BY_NONE)
 def clustered_table_without_domain() -> pl.Expr:
     """A table supports clustering, but has no domain delta.clustering.
 
     Some engines treat the table as one without clustering columns, others refuse to cluster it.
-    Fix: Run `ALTER TABLE t CLUSTER BY (...)` or `ALTER TABLE t CLUSTER BY NONE` in Delta Spark, which write the domain.
 
     Conforms::
         has_domain: true

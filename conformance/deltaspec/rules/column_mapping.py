@@ -4,10 +4,11 @@ import polars as pl
 
 from deltaspec.rules.fixes import (
     RAISE_MAX_COLUMN_ID,
-    RECOMPUTE_STATISTICS,
+    RESTORE_MAX_COLUMN_ID,
     RESTORE_VERSION_AND_COLUMN,
     RESTORE_VERSION_AND_MAPPING,
     RESTORE_VERSION_NOT_NULLS,
+    REWRITE_STATISTICS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_actions
@@ -55,9 +56,9 @@ def repeated_column_id() -> pl.Expr:
     """Two fields of a schema have the same column id.
 
     Readers that resolve columns by id return the values of one column for the other.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Files that were written with the shared id must be rewritten; check their values against
-    the source first.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Files that were written with the shared id must be rewritten; check their
+    values against the source first.
 
     Conforms::
         column_mapping_mode: id, column_id: 1, fields_with_column_id: 1
@@ -79,8 +80,9 @@ def repeated_physical_name() -> pl.Expr:
     """Two fields of the same struct have the same physical name.
 
     Readers read both columns from the same column of the data files.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Files that were written with the shared name must be rewritten from their source.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Files that were written with the shared name must be rewritten from their
+    source.
 
     Conforms::
         column_mapping_mode: name, fields_with_physical_path: 1
@@ -122,8 +124,8 @@ def column_mapping_mode_without_feature() -> pl.Expr:
 
     The mode has no effect, so columns go by their logical names. An engine that applies it anyway writes files in which
     others find no columns.
-    Fix: Check which names the data files use. If physical ones, add the feature (`'delta.feature.columnMapping' =
-    'supported'`); otherwise set `delta.columnMapping.mode` to `none`.
+    Fix (decide): Check which names the data files use. If physical ones, add the feature
+    (`'delta.feature.columnMapping' = 'supported'`); otherwise set `delta.columnMapping.mode` to `none`.
 
     Conforms::
         property: "delta.columnMapping.mode", unsupported_feature: null
@@ -139,9 +141,9 @@ def column_id_beyond_32_bits() -> pl.Expr:
     """A column id does not fit into 32 bits.
 
     Parquet field ids have 32 bits, so data files cannot store it. Readers that resolve columns by id find nothing.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Rewrite files that were written with another id, using a reader that resolves columns by
-    name.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Rewrite files that were written with another id, using a reader that
+    resolves columns by name.
 
     Conforms::
         column_mapping_mode: id, column_id: 2147483647
@@ -160,8 +162,9 @@ def physical_name_shared_between_structs() -> pl.Expr:
 
     Physical names must be unique in the table. Clients that look up fields by physical name alone confuse the two.
     (Fields that are older than the mapping keep their names, which may be equal.)
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do this before files are written under the shared name; otherwise rewrite those files.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Do this before files are written under the shared name; otherwise rewrite
+    those files.
 
     Conforms::
         column_mapping_mode: name, shares_physical_name: false, fields_with_physical_path: 1
@@ -179,9 +182,9 @@ def physical_name_changed() -> pl.Expr:
     """The physical name of a column changed.
 
     Readers no longer find the column in existing files and return null.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. To rename a column, use `ALTER TABLE t RENAME COLUMN`, which keeps the physical name. Do
-    not rewrite files while readers return null for the column.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. To rename a column, use `ALTER TABLE t RENAME COLUMN`, which keeps the
+    physical name. Do not rewrite files while readers return null for the column.
 
     Conforms::
         physical_name_before: null
@@ -191,7 +194,7 @@ def physical_name_changed() -> pl.Expr:
     return pl.col("physical_name_before").is_not_null()
 
 
-@rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata, fix=RAISE_MAX_COLUMN_ID)
+@rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata, fix=RESTORE_MAX_COLUMN_ID)
 def max_column_id_decreased() -> pl.Expr:
     """`delta.columnMapping.maxColumnId` decreased, although not below a column id of the schema.
 
@@ -266,7 +269,7 @@ def partition_value_by_logical_name() -> pl.Expr:
     return (pl.col("kind") != "remove") & (pl.col("logical_partition_keys").list.len() > 0)
 
 
-@rule("CMP029", requires="column-mapping.statistics-physical", view=file_actions, fix=RECOMPUTE_STATISTICS)
+@rule("CMP029", requires="column-mapping.statistics-physical", view=file_actions, fix=REWRITE_STATISTICS)
 def statistics_by_logical_name() -> pl.Expr:
     """Column mapping is enabled, but statistics name a column by its logical name.
 
@@ -294,7 +297,7 @@ def physical_names_without_mapping() -> pl.Expr:
 
     The writer applies a mapping that was never enabled. Readers look for logical names and find nothing in the
     statistics or in the file.
-    Fix: Check which names the data file uses. If physical ones, enable the mapping with `ALTER TABLE t SET
+    Fix (decide): Check which names the data file uses. If physical ones, enable the mapping with `ALTER TABLE t SET
     TBLPROPERTIES ('delta.columnMapping.mode' = 'name')`; otherwise recompute the statistics.
 
     Conforms::
@@ -313,8 +316,8 @@ def partition_values_left_under_logical_names() -> pl.Expr:
     """A partition column has a new physical name, but live files have its values under the logical name.
 
     Readers look for the physical name. They find no value and return null or fail.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. A writer that enables column mapping must
-    keep the names of existing columns as physical names.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. A writer that enables
+    column mapping must keep the names of existing columns as physical names.
 
     Conforms::
         with_logical_partition_key: 0
@@ -329,9 +332,10 @@ def columns_left_under_other_names() -> pl.Expr:
     """Column mapping is turned on or off, and live files store a column under another name than readers look for.
 
     Readers return null for the column in all rows of these files, and ignore its statistics.
-    Fix: Copy the last legal version (`VERSION AS OF n`) to a new table, then repeat later changes with a corrected
-    writer. Delta Spark refuses to `RESTORE` a version with another mapping mode. A writer that enables column mapping
-    must keep the names of existing columns as physical names; one that disables it must rewrite the files.
+    Fix (restore): Copy the last legal version (`VERSION AS OF n`) to a new table, then repeat later changes with a
+    corrected writer. Delta Spark refuses to `RESTORE` a version with another mapping mode. A writer that enables
+    column mapping must keep the names of existing columns as physical names; one that disables it must rewrite the
+    files.
 
     Conforms::
         with_other_column_names: 0
@@ -347,8 +351,8 @@ def mapping_mode_changed() -> pl.Expr:
 
     The protocol does not say whether the mode may change. Readers of the new mode find the columns of older files by
     another key: names that a writer in id mode chose freely, or field ids that the files may not have.
-    Fix: Read all columns of old files and compare their row counts of null with the statistics. If columns are null,
-    run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the change.
+    Fix (restore): Read all columns of old files and compare their row counts of null with the statistics. If
+    columns are null, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the change.
 
     Conforms::
         column_mapping_mode: name, column_mapping_mode_before: name

@@ -5,7 +5,14 @@ Source: chapters Actions, In-Commit Timestamps, Append-only Tables, Add File and
 
 import polars as pl
 
-from deltaspec.rules.fixes import RESTORE_LOADABLE_TABLE, WRITE_PROTOCOL
+from deltaspec.rules.command_fixes import ENABLE_TIMESTAMPS_AGAIN
+from deltaspec.rules.fixes import (
+    COMPARE_ROWS_ADDED,
+    COMPARE_ROWS_CHANGED,
+    COMPARE_ROWS_REMOVED,
+    RESTORE_LOADABLE_TABLE,
+    WRITE_PROTOCOL,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.rearranged_rows import rearranged_rows
 from deltaspec.views.files.rearrangements import rearrangements
@@ -45,8 +52,9 @@ def first_version_without_metadata() -> pl.Expr:
     """Version 0 has no metaData action.
 
     The table has no schema until a later version adds one, and readers of version 0 fail.
-    Fix: If a later version has a metaData action, write a checkpoint there with `DeltaTable.create_checkpoint()`
-    (delta-rs) and do not read version 0. Otherwise create the table again from its data files.
+    Fix (rewrite): If a later version has a metaData action, write a checkpoint there with
+    `DeltaTable.create_checkpoint()` (delta-rs) and do not read version 0. Otherwise create the table again from its
+    data files.
 
     Conforms::
         version: 0, metadatas: 1
@@ -62,8 +70,9 @@ def first_version_without_protocol() -> pl.Expr:
     """Version 0 has no protocol action.
 
     Clients cannot determine which features they must support, and readers of version 0 fail.
-    Fix: If a later version has a protocol action, write a checkpoint there with `DeltaTable.create_checkpoint()`
-    (delta-rs) and do not read version 0. Otherwise create the table again from its data files.
+    Fix (rewrite): If a later version has a protocol action, write a checkpoint there with
+    `DeltaTable.create_checkpoint()` (delta-rs) and do not read version 0. Otherwise create the table again from its
+    data files.
 
     Conforms::
         version: 0, protocols: 1
@@ -79,8 +88,8 @@ def in_commit_timestamp_missing() -> pl.Expr:
     """In-commit timestamps are enabled, but a commit has no `inCommitTimestamp` that is a long.
 
     Time travel and the change data feed depend on the timestamp. Clients fail or fall back to file times.
-    Fix: Stop the writer of this commit; it does not support inCommitTimestamp. Run `RESTORE TABLE t TO VERSION AS OF n`
-    with the last version before the defect, then repeat later changes with a corrected writer.
+    Fix (restore): Stop the writer of this commit; it does not support inCommitTimestamp. Run `RESTORE TABLE t TO
+    VERSION AS OF n` with the last version before the defect, then repeat later changes with a corrected writer.
 
     Conforms::
         in_commit_timestamps_enabled: true, in_commit_timestamp: 1700000000000
@@ -96,8 +105,8 @@ def commit_info_not_first() -> pl.Expr:
     """In-commit timestamps are enabled, but commitInfo is not the first action of a commit.
 
     Readers take the timestamp from the first line and do not read the rest of the commit.
-    Fix: Stop the writer of this commit; it does not support inCommitTimestamp. Do not edit the commit file. Time travel
-    by version still works.
+    Fix (none): No repair is needed; time travel by version still works. Stop the writer of this commit; it does not
+    support inCommitTimestamp. Do not edit the commit file.
 
     Conforms::
         in_commit_timestamps_enabled: true, commit_infos: 1, first_action: commitInfo
@@ -122,8 +131,8 @@ def commit_infos_disagree() -> pl.Expr:
     The protocol does not say how many commitInfo actions a commit has, or which one counts. Engines read the first or
     the last, so they travel to different versions. (Only where in-commit timestamps are enabled, or for the id if a
     catalog manages the table.)
-    Fix: Travel by version around this commit, and fix the writer: it must write one commitInfo. Do not edit the commit
-    file.
+    Fix (none): Travel by version around this commit, and fix the writer: it must write one commitInfo. Do not edit
+    the commit file.
 
     Conforms::
         in_commit_timestamps_enabled: true, in_commit_timestamps_differ: false, catalog_managed: true, txn_ids_differ: false
@@ -141,8 +150,8 @@ def in_commit_timestamp_not_increasing() -> pl.Expr:
     """The in-commit timestamp of a commit is not later than the timestamp of the previous version.
 
     Time travel by timestamp relies on strictly increasing timestamps and returns the wrong version.
-    Fix: Fix the writer: it must use the later of its clock and the previous timestamp plus one millisecond. For this
-    commit, travel by version instead of timestamp.
+    Fix (none): Fix the writer: it must use the later of its clock and the previous timestamp plus one millisecond.
+    For this commit, travel by version instead of timestamp.
 
     Conforms::
         in_commit_timestamps_enabled: true, in_commit_timestamp: 1700000000001, previous_in_commit_timestamp: 1700000000000
@@ -161,7 +170,8 @@ def repeated_domain() -> pl.Expr:
 
     Actions of a commit have no order, so it is undefined which one applies. The protocol forbids this only indirectly,
     because such transactions conflict.
-    Fix: Fix the writer so that it writes one action for each domain. Then write the intended state of the domain again.
+    Fix (decide): Fix the writer so that it writes one action for each domain. Then write the intended state of the
+    domain again.
 
     Conforms::
         repeated_domains: []
@@ -176,8 +186,8 @@ def repeated_application() -> pl.Expr:
     """A commit contains several txn actions of the same application.
 
     Actions of a commit have no order. Readers disagree on the recorded version, and a stream may repeat or skip data.
-    Fix: Fix the writer so that it writes one txn for each application. Check which data the stream already wrote before
-    it resumes.
+    Fix (decide): Fix the writer so that it writes one txn for each application. Check which data the stream already
+    wrote before it resumes.
 
     Conforms::
         repeated_apps: []
@@ -192,9 +202,9 @@ def append_only_table_loses_data() -> pl.Expr:
     """A commit removed data from a table that was append-only before and after it.
 
     Rows that the table's owner protected are missing from the current version.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Stop the writer of this commit, which ignores delta.appendOnly. Do not run `VACUUM` before
-    the restore.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Stop the writer of this commit, which ignores delta.appendOnly. Do not
+    run `VACUUM` before the restore.
 
     Conforms::
         append_only: true, append_only_before: true, removes_with_data_change: 0
@@ -214,7 +224,7 @@ def data_removed_with_change_of_append_only() -> pl.Expr:
     The protocol does not say whether the metadata before or after the commit decides. Engines that use the metadata
     before it accept the commit that sets delta.appendOnly (`CREATE OR REPLACE TABLE` replaces data and properties in
     one commit), and refuse the one that ends the restriction.
-    Fix: No repair is needed if the removal was intended. Set or unset delta.appendOnly in a separate commit.
+    Fix (none): No repair is needed if the removal was intended. Set or unset delta.appendOnly in a separate commit.
 
     Conforms::
         append_only: true, append_only_before: true, removes_with_data_change: 1
@@ -235,8 +245,8 @@ def transaction_id_missing() -> pl.Expr:
     """A commit of a catalog-managed table has no commitInfo.txnId that is a string.
 
     The catalog and its clients cannot tell different attempts at the version apart.
-    Fix: Stop the writer of this commit; it does not support catalogManaged. The committed version itself does not need
-    a repair.
+    Fix (none): Stop the writer of this commit; it does not support catalogManaged. The committed version itself
+    does not need a repair.
 
     Conforms::
         catalog_managed: true, txn_id: "3f2a"
@@ -252,8 +262,8 @@ def transaction_id_repeated() -> pl.Expr:
     """A commit of a catalog-managed table has the commitInfo.txnId of an earlier version.
 
     The catalog and its clients take one commit for another attempt at the earlier one, and lose its changes.
-    Fix: Fix the writer: each transaction needs a unique identifier, such as a random UUID. The committed versions
-    themselves do not need a repair.
+    Fix (none): Fix the writer: each transaction needs a unique identifier, such as a random UUID. The committed
+    versions themselves do not need a repair.
 
     Conforms::
         catalog_managed: true, version_with_same_txn_id: null
@@ -277,9 +287,9 @@ def checkpoint_action_in_commit() -> pl.Expr:
     """A commit contains checkpointMetadata or sidecar actions.
 
     These actions describe V2 checkpoints only. Readers of the commit may fail or load a sidecar twice.
-    Fix: Stop the writer of this commit. If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n`
-    with the last version before the defect, then repeat later changes with a corrected writer. Otherwise restore the
-    log from backup. Do not edit or delete commit files.
+    Fix (restore): Stop the writer of this commit. If an engine can still load the table, run `RESTORE TABLE t TO
+    VERSION AS OF n` with the last version before the defect, then repeat later changes with a corrected writer.
+    Otherwise restore the log from backup. Do not edit or delete commit files.
 
     Conforms::
         checkpoint_only_actions: 0
@@ -295,8 +305,8 @@ def empty_commit() -> pl.Expr:
 
     The protocol does not say whether a version may be empty. Some readers fail on empty files, and an interrupted
     upload looks the same.
-    Fix: Find out from the writer's log whether the upload was interrupted. If it was, write the lost changes again; do
-    not delete or fill the commit file.
+    Fix (decide): Find out from the writer's log whether the upload was interrupted. If it was, write the lost
+    changes again; do not delete or fill the commit file.
 
     Conforms::
         actions: 1
@@ -311,7 +321,8 @@ def catalog_managed_without_in_commit_timestamps() -> pl.Expr:
     """A table is catalog-managed after a commit, but in-commit timestamps are not enabled.
 
     A commit is ratified before it is published, so its file time is meaningless and time travel by timestamp is wrong.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')`.
+    Fix (restore): Restore the log from backup, because Delta Spark refuses to load the table. The writer must
+    enable in-commit timestamps in the commit that makes the table catalog-managed.
 
     Conforms::
         catalog_managed: true, in_commit_timestamps_enabled: true, \
@@ -332,14 +343,12 @@ def catalog_managed_without_in_commit_timestamps() -> pl.Expr:
     return pl.col("catalog_managed") & ~pl.col("in_commit_timestamps_enabled") & ~reported.fill_null(False)
 
 
-@rule("COM015", requires="in-commit-timestamp.enablement-recorded", view=commits)
+@rule("COM015", requires="in-commit-timestamp.enablement-recorded", view=commits, fix=ENABLE_TIMESTAMPS_AGAIN)
 def enablement_not_recorded() -> pl.Expr:
     """In-commit timestamps were enabled on an existing table, but its properties do not record the enabling commit.
 
     Readers use file times before the enabling version and in-commit timestamps after it. If the properties are missing
     or wrong, also because a later commit dropped them, time travel by timestamp returns the wrong version.
-    Fix: Set `delta.enableInCommitTimestamps` to false and then to true with `ALTER TABLE t SET TBLPROPERTIES`; Delta
-    Spark then records the new enabling commit. For earlier commits, travel by version instead of timestamp.
 
     Conforms::
         enablement_version: 5, enablement_timestamp: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1700
@@ -356,15 +365,12 @@ def enablement_not_recorded() -> pl.Expr:
     return pl.col("enablement_version").is_not_null() & (version | (known & timestamp))
 
 
-@rule("COM020", requires="add.unchanged-rows", view=rearrangements)
+@rule("COM020", requires="add.unchanged-rows", view=rearrangements, fix=COMPARE_ROWS_ADDED)
 def rows_added_without_data_change() -> pl.Expr:
     """A commit adds more rows than it removes although its files have dataChange false.
 
     Streams and other consumers skip these files and never read the new rows. If the commit removes files that are not
     live (FIL053), it writes rows again that are elsewhere in the table: readers return them twice.
-    Fix: Compare the versions before and after the commit with time travel (`VERSION AS OF`). If rows are doubled, run
-    `RESTORE TABLE t TO VERSION AS OF n` with the version before the commit, then repeat later changes with a corrected
-    writer. Otherwise reload consumers from a snapshot. The writer must set dataChange true when rows are added.
 
     Conforms::
         rows_added_unchanged: 10, removed_rows: 10
@@ -376,15 +382,12 @@ def rows_added_without_data_change() -> pl.Expr:
     return pl.col("rows_added_unchanged") > pl.col("removed_rows")
 
 
-@rule("COM021", requires="remove.unchanged-rows", view=rearrangements)
+@rule("COM021", requires="remove.unchanged-rows", view=rearrangements, fix=COMPARE_ROWS_REMOVED)
 def rows_removed_without_data_change() -> pl.Expr:
     """A commit removes more rows than it adds although its files have dataChange false.
 
     Streams and other consumers skip the commit and keep rows that no longer exist. The rows may have been lost by
     mistake.
-    Fix: If the rows were not deleted on purpose: run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. The writer must set dataChange true when rows are
-    removed.
 
     Conforms::
         rows_removed_unchanged: 10, added_rows: 10
@@ -396,16 +399,14 @@ def rows_removed_without_data_change() -> pl.Expr:
     return pl.col("rows_removed_unchanged") > pl.col("added_rows")
 
 
-@rule("COM022", requires=("add.unchanged-rows", "remove.unchanged-rows"), view=rearranged_rows)
+@rule(
+    "COM022", requires=("add.unchanged-rows", "remove.unchanged-rows"), view=rearranged_rows, fix=COMPARE_ROWS_CHANGED
+)
 def rows_changed_without_data_change() -> pl.Expr:
     """A commit changes rows of the table although its files have dataChange false.
 
     The added files and the removed files have different rows. The rows of the table are wrong, or streams and
     other consumers that skip the commit never see the change.
-    Fix: Compare the versions before and after the commit with time travel (`VERSION AS OF`). If the rows were damaged:
-    run `RESTORE TABLE t TO VERSION AS OF n` with the version before the commit, then repeat later changes with a
-    corrected writer. If the rows were changed on purpose: reload consumers from a snapshot. The writer must set
-    dataChange true when rows change.
 
     Conforms::
         adds_unchanged: true, removes_unchanged: true, net_rows: 0, stated_net_rows: 0, rows_match: true

@@ -112,7 +112,7 @@ def unneeded_commit_info_in_compaction() -> pl.Expr:
     """A log compaction contains a commitInfo action, which the example of the protocol omits.
 
     The protocol does not say elsewhere how compactions treat commitInfo. Later revisions forbid it.
-    Fix: No repair is needed; readers ignore the action. Use a writer that omits it.
+    Fix (none): No repair is needed; readers ignore the action. Use a writer that omits it.
 
     Conforms::
         derived_file_kind: checkpoint, kind: commitInfo, difference: extra

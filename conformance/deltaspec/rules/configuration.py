@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import NAME_PROPERTY_WITH_PREFIX, UNSET_PROPERTY, UNSET_UNDEFINED_PROPERTY
 from deltaspec.rules.fixes import SET_VALID_PROPERTY
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import configuration
@@ -31,14 +32,13 @@ def invalid_property_value() -> pl.Expr:
     requires=("configuration.values", "in-commit-timestamp.enabled", "row-ids.enabled"),
     view=configuration,
     divergence="S42",
+    fix=UNSET_UNDEFINED_PROPERTY,
 )
 def undefined_property_value() -> pl.Expr:
     """A table property has a value whose meaning the protocol does not define.
 
     The protocol says that `true` enables a feature, not what other words mean, and does not name retention properties
     (S25). Some clients fail; others take the value for false or for the default.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with `true`, `false`, or an interval of weeks, days or hours, or `ALTER
-    TABLE t UNSET TBLPROPERTIES` for the default.
 
     Conforms::
         undefined_value: null
@@ -65,9 +65,9 @@ def property_without_feature() -> pl.Expr:
     """A table property requires a feature that the protocol does not support.
 
     The property has no effect. The protocol does not say whether a writer may set it, and some engines apply it anyway.
-    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or unset the
-    property. A new feature can lock out older clients. If the engine cannot load the table, as Delta Spark with in-commit
-    timestamps, the command fails too: restore the log from backup.
+    Fix (repair): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
+    unset the property. A new feature can lock out older clients. If the engine cannot load the table, as Delta
+    Spark with in-commit timestamps, the command fails too: restore the log from backup.
 
     Conforms::
         property: "delta.enableDeletionVectors", unsupported_feature: null
@@ -98,8 +98,8 @@ def property_without_required_feature() -> pl.Expr:
     """A table property is set without the feature that the protocol requires for it.
 
     Writers that do not know the feature ignore the property: they violate constraints or do not assign row ids.
-    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or unset the
-    property. Then check the rows that were written in between.
+    Fix (repair): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
+    unset the property. Then check the rows that were written in between.
 
     Conforms::
         property: "delta.constraints.positive", unsupported_feature: null
@@ -120,12 +120,11 @@ def _requires_feature() -> pl.Expr:
     return by_name | pl.col("property").str.starts_with("delta.constraints.")
 
 
-@rule("CFG003", requires="configuration.names", view=configuration, divergence="E03")
+@rule("CFG003", requires="configuration.names", view=configuration, divergence="E03", fix=NAME_PROPERTY_WITH_PREFIX)
 def misspelled_property() -> pl.Expr:
     """A table property has a known name without its prefix `delta.`, as in an example of the protocol.
 
     The property has no effect, because its real name begins with `delta.`.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with the full name, and unset the short one.
 
     Conforms::
         intended_name: null
@@ -141,8 +140,8 @@ def property_in_other_case() -> pl.Expr:
 
     The protocol does not say whether case matters. Engines that ignore it enforce both constraints, or the one with the
     misspelled prefix; others do not know them.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with the defined name, and unset the other one. Replace a CHECK constraint
-    with `ALTER TABLE t DROP CONSTRAINT` and `ALTER TABLE t ADD CONSTRAINT`, which checks the rows.
+    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES` with the defined name, and unset the other one. Replace a
+    CHECK constraint with `ALTER TABLE t DROP CONSTRAINT` and `ALTER TABLE t ADD CONSTRAINT`, which checks the rows.
 
     Conforms::
         name_in_other_case: null
@@ -153,18 +152,13 @@ def property_in_other_case() -> pl.Expr:
 
 
 @rule(
-    "CFG007",
-    requires="table-features.supported-not-active",
-    view=configuration,
-    divergence="S66",
+    "CFG007", requires="table-features.supported-not-active", view=configuration, divergence="S66", fix=UNSET_PROPERTY
 )
 def feature_request_stored() -> pl.Expr:
     """A property `delta.feature.*` is stored in the table.
 
     A command that adds a feature passes it to the engine; the protocol action lists the features. The protocol does not
     say what a stored one means: engines ignore it, or add the feature with the next change of the properties.
-    Fix: Run `ALTER TABLE t UNSET TBLPROPERTIES ('delta.feature.NAME')`. If the table needs the feature, make sure that
-    the protocol lists it.
 
     Conforms::
         property: "delta.feature.deletionVectors", value: null
@@ -175,13 +169,11 @@ def feature_request_stored() -> pl.Expr:
     return pl.col("property").str.starts_with("delta.feature.") & pl.col("value").is_not_null()
 
 
-@rule("CFG050", requires="configuration.page-version-values", view=configuration)
+@rule("CFG050", requires="configuration.page-version-values", view=configuration, fix=UNSET_PROPERTY)
 def unknown_page_version() -> pl.Expr:
     """`delta.parquet.format.version` does not name a version of data pages.
 
     Writers that honor the property fail and cannot add files.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.parquet.format.version' = '1.0.0')`, use 2.x.y, or unset the
-    property.
 
     Conforms::
         property: "delta.parquet.format.version", value_warning: null

@@ -5,6 +5,7 @@ Source: chapters CHECK Constraints, Column Invariants, Generated Columns, Defaul
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import DROP_CONSTRAINT_OR_RESTORE, UNSET_CONSTRAINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.log_files import commits
 from deltaspec.views.table.table_actions import configuration, constraint_columns, schema_fields
@@ -28,8 +29,8 @@ def column_metadata_without_feature() -> pl.Expr:
 
     Writers ignore it: values are not generated and not checked. The protocol does not say whether the metadata may
     exist without the feature.
-    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or remove the
-    metadata from the column. Then check the rows that were written in between.
+    Fix (repair): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
+    remove the metadata from the column. Then check the rows that were written in between.
 
     Conforms::
         unsupported_keys: []
@@ -45,8 +46,8 @@ def malformed_invariant() -> pl.Expr:
     """The invariant of a column is not a JSON string with an SQL expression at expression.expression.
 
     Writers fail on the table, or accept every row.
-    Fix: Write the invariant as the string `{"expression": {"expression": "x > 3"}}`, or replace it by `ALTER TABLE t
-    ADD CONSTRAINT name CHECK (x > 3)`.
+    Fix (rewrite): Write the invariant as the string `{"expression": {"expression": "x > 3"}}`, or replace it by
+    `ALTER TABLE t ADD CONSTRAINT name CHECK (x > 3)`.
 
     Conforms::
         invariant_fault: null
@@ -56,13 +57,11 @@ def malformed_invariant() -> pl.Expr:
     return pl.col("invariant_fault").is_not_null()
 
 
-@rule("CON003", requires="check-constraints.key", view=configuration)
+@rule("CON003", requires="check-constraints.key", view=configuration, fix=UNSET_CONSTRAINT)
 def unnamed_constraint() -> pl.Expr:
     """A CHECK constraint has no name: its property is `delta.constraints.`.
 
     The constraint cannot be dropped by name, and error messages of writers cannot name it.
-    Fix: Run `ALTER TABLE t UNSET TBLPROPERTIES ('delta.constraints.')`, then `ALTER TABLE t ADD CONSTRAINT name CHECK
-    (...)`.
 
     Conforms::
         constraint_fault: null
@@ -73,13 +72,11 @@ def unnamed_constraint() -> pl.Expr:
     return pl.col("constraint_fault") == "no name"
 
 
-@rule("CON004", requires="check-constraints.value", view=configuration)
+@rule("CON004", requires="check-constraints.value", view=configuration, fix=UNSET_CONSTRAINT)
 def invalid_constraint_expression() -> pl.Expr:
     """The value of a CHECK constraint is not a boolean SQL expression.
 
     Writers cannot evaluate the constraint. They fail on every write, or ignore it.
-    Fix: Run `ALTER TABLE t DROP CONSTRAINT name`, then `ALTER TABLE t ADD CONSTRAINT name CHECK (...)` with a boolean
-    expression.
 
     Conforms::
         constraint_fault: null
@@ -96,9 +93,9 @@ def column_added_with_default() -> pl.Expr:
     """A commit adds a column to an existing table together with a default.
 
     Existing rows have null in the column, where users expect the default.
-    Fix: No rows are lost. If existing rows need the default, set it with `UPDATE t SET column = value WHERE column IS
-    NULL` before rows with intended nulls are written. Next time, add the column first and set the default in a second
-    command.
+    Fix (decide): No rows are lost. If existing rows need the default, set it with `UPDATE t SET column = value
+    WHERE column IS NULL` before rows with intended nulls are written. Next time, add the column first and set the
+    default in a second command.
 
     Conforms::
         removes: 0, new_columns_with_default: []
@@ -115,13 +112,12 @@ def column_added_with_default() -> pl.Expr:
     requires="check-constraints.columns",
     view=constraint_columns,
     undecided="the columns of a CHECK constraint are unknown, because it has SQL that cannot be parsed",
+    fix=DROP_CONSTRAINT_OR_RESTORE,
 )
 def constraint_of_unknown_column() -> pl.Expr:
     """A CHECK constraint refers to a column that is not in the schema.
 
     Writers cannot evaluate the constraint. They fail on every write, or ignore it.
-    Fix: Run `ALTER TABLE t DROP CONSTRAINT name`, then add a constraint on existing columns. If the column was dropped
-    by mistake, restore the version before.
 
     Conforms::
         kind: CHECK, missing_columns: []
@@ -143,8 +139,8 @@ def expression_of_unknown_column() -> pl.Expr:
 
     The protocol requires existing columns only of CHECK constraints. Writers cannot evaluate the expression. They fail
     on every write, or ignore it.
-    Fix: If the column was dropped by mistake, run `RESTORE TABLE t TO VERSION AS OF n` with the version before.
-    Otherwise remove the key from the column's metadata with an engine that can replace it.
+    Fix (decide): If the column was dropped by mistake, run `RESTORE TABLE t TO VERSION AS OF n` with the version
+    before. Otherwise remove the key from the column's metadata with an engine that can replace it.
 
     Conforms::
         kind: generated, missing_columns: []

@@ -2,22 +2,18 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_FILE_OF_OTHER_SIZE, RESTORE_MISSING_DATA_FILE
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 
 
-@rule("DAT001", requires="add.file-exists", view=data_files)
+@rule("DAT001", requires="add.file-exists", view=data_files, fix=RESTORE_MISSING_DATA_FILE)
 def data_file_missing() -> pl.Expr:
     """A live data file does not exist.
 
     Every query that reads the file fails, and its rows are lost unless the file is restored. (If a later commit removed
     the file, it may be gone; the run is then reported as incomplete. A path with a leading slash is absolute: if the
     table has the file under the path without the slash, engines look at the root of the storage and find nothing.)
-    Fix: If the path only has a slash too many, add the file again under its relative path and remove the entry with the
-    slash in the same commit. Otherwise look for the file under another encoding of its name, such as the path as
-    written or decoded twice, and copy it to the path decoded once; or restore it from backup. `RESTORE TABLE t` helps
-    only if an older version has the rows. `FSCK REPAIR TABLE t` (Databricks) and `DeltaTable.repair()` (delta-rs) only
-    remove the entry: the rows are lost for good.
 
     Conforms::
         kind: add, exists: true, removed_since: null
@@ -29,15 +25,12 @@ def data_file_missing() -> pl.Expr:
     return (pl.col("kind") == "add") & ~pl.col("exists") & ~pl.col("removed_since")
 
 
-@rule("DAT002", requires="add.size", view=data_files)
+@rule("DAT002", requires="add.size", view=data_files, fix=RESTORE_FILE_OF_OTHER_SIZE)
 def data_file_size_differs() -> pl.Expr:
     """The size of a live data file differs from the size in its add action.
 
     The file was truncated or overwritten. Readers that locate the footer by the size in the log fail or read other
     rows.
-    Fix: Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and write
-    the rows again. Do not commit the file with its new size: that makes a truncated file permanent. `FSCK REPAIR TABLE`
-    removes entries and loses the rows.
 
     Conforms::
         kind: add, size: 1000, actual_size: 1000
@@ -55,8 +48,8 @@ def change_file_size_differs() -> pl.Expr:
 
     The file was truncated or overwritten. Readers of the change data feed that locate the footer by the size in the log
     fail.
-    Fix: Restore the file from backup. Without one, reload downstream consumers from a snapshot and read the feed from a
-    later version. Do not edit the commit.
+    Fix (restore): Restore the file from backup. Without one, reload downstream consumers from a snapshot and read
+    the feed from a later version. Do not edit the commit.
 
     Conforms::
         kind: cdc, size: 1000, actual_size: 1000
@@ -75,7 +68,7 @@ def change_file_missing() -> pl.Expr:
     `readChangeFeed`) and streams that start at or before it. Other queries, and time travel, do not read the file. The
     protocol does not say how long change data must be kept: `VACUUM` deletes it with removed data files, while the
     commits remain.
-    Fix: Read the change data feed from a later version, or restore the file from backup. Raise
+    Fix (restore): Read the change data feed from a later version, or restore the file from backup. Raise
     `delta.deletedFileRetentionDuration` if consumers need a longer history.
 
     Conforms::

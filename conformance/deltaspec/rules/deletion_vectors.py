@@ -2,7 +2,12 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import RESTORE_VERSION_NOT_DELETED_ROWS
+from deltaspec.rules.fixes import (
+    PURGE_OR_RESTORE_VECTOR,
+    RESTORE_VECTOR,
+    RESTORE_VECTOR_IF_ROW_COUNT_IS_RIGHT,
+    RESTORE_VERSION_NOT_DELETED_ROWS,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.added_vectors import added_vectors
 from deltaspec.views.files.file_actions import deletion_vectors
@@ -38,13 +43,12 @@ def invalid_vector_path() -> pl.Expr:
     return pl.col("path_fault").is_not_null()
 
 
-@rule("DVX003", requires="deletion-vectors.offset", view=deletion_vectors)
+@rule("DVX003", requires="deletion-vectors.offset", view=deletion_vectors, fix=PURGE_OR_RESTORE_VECTOR)
 def inline_vector_with_offset() -> pl.Expr:
     """An inline deletion vector has an offset.
 
     The offset is part of the vector's id. The same vector gets two ids, and a remove action does not match its add
     action.
-    Fix: Run `REORG TABLE t APPLY (PURGE)` with an engine that reads the vector, and fix the writer.
 
     Conforms::
         storage_type: i, offset: null
@@ -55,13 +59,17 @@ def inline_vector_with_offset() -> pl.Expr:
     return (pl.col("storage_type") == "i") & pl.col("offset").is_not_null()
 
 
-@rule("DVX004", requires="deletion-vectors.offset-start", view=deletion_vectors, divergence="S05")
+@rule(
+    "DVX004",
+    requires="deletion-vectors.offset-start",
+    view=deletion_vectors,
+    divergence="S05",
+    fix=PURGE_OR_RESTORE_VECTOR,
+)
 def stored_vector_without_offset() -> pl.Expr:
     """A stored deletion vector has no offset, or offset 0.
 
     A missing offset means 0. The version byte of the file is there, so no vector can start at it.
-    Fix: Run `REORG TABLE t APPLY (PURGE)` with an engine that reads the vector correctly, after comparing the row count
-    with the statistics. Fix the writer.
 
     Conforms::
         storage_type: u, offset: 1
@@ -73,14 +81,12 @@ def stored_vector_without_offset() -> pl.Expr:
     return pl.col("storage_type").is_in(["u", "p"]) & (pl.col("offset").fill_null(0) < 1)
 
 
-@rule("DVX005", requires="deletion-vectors.size", view=deletion_vectors)
+@rule("DVX005", requires="deletion-vectors.size", view=deletion_vectors, fix=RESTORE_VECTOR)
 def invalid_vector_size() -> pl.Expr:
     """The size of a deletion vector does not match its content.
 
     An inline vector of another size is truncated or padded to another bitmap. A stored vector cannot be smaller than an
     empty bitmap.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do not purge the vector: it may delete the wrong rows.
 
     Conforms::
         storage_type: i, size_in_bytes: 34, decoded_size: 36
@@ -99,8 +105,8 @@ def vector_cardinality_differs() -> pl.Expr:
     """The cardinality of a deletion vector is negative or differs from the number of rows that it deletes.
 
     Readers that count rows from the log return a wrong count.
-    Fix: Compare the vector with the operation that wrote it. If the vector is right, `REORG TABLE t APPLY (PURGE)`
-    rewrites the file without it. If it may be damaged, restore the version before it.
+    Fix (decide): Compare the vector with the operation that wrote it. If the vector is right, `REORG TABLE t APPLY
+    (PURGE)` rewrites the file without it. If it may be damaged, restore the version before it.
 
     Conforms::
         cardinality: 3, decoded_cardinality: 3
@@ -118,7 +124,8 @@ def empty_vector() -> pl.Expr:
     """A deletion vector deletes no rows.
 
     The protocol does not forbid it, but the vector only costs time, and it makes two logical files with the same rows.
-    Fix: No repair is needed. `REORG TABLE t APPLY (PURGE)` may remove the vector; the writer should omit empty vectors.
+    Fix (none): No repair is needed. `REORG TABLE t APPLY (PURGE)` may remove the vector; the writer should omit
+    empty vectors.
 
     Conforms::
         cardinality: 1
@@ -128,13 +135,11 @@ def empty_vector() -> pl.Expr:
     return pl.col("cardinality") == 0
 
 
-@rule("DVX008", requires="deletion-vectors.rows-exist", view=deletion_vectors)
+@rule("DVX008", requires="deletion-vectors.rows-exist", view=deletion_vectors, fix=RESTORE_VECTOR_IF_ROW_COUNT_IS_RIGHT)
 def vector_deletes_rows_beyond_file_end() -> pl.Expr:
     """A deletion vector deletes more rows than its file has, or a row after the end of the file.
 
     The vector belongs to another file, or the statistics are wrong. Readers return deleted rows or lose others.
-    Fix: Validate at level footers to find out whether numRecords is right. If it is, restore the version before the
-    vector was written. Do not purge the vector: it may delete the wrong rows.
 
     Conforms::
         num_records: 10, cardinality: 3, decoded_last_row: 9
@@ -158,14 +163,13 @@ def vector_deletes_rows_beyond_file_end() -> pl.Expr:
         "deletion-vectors.inline",
     ),
     view=deletion_vectors,
+    fix=RESTORE_VECTOR,
 )
 def vector_undecodable() -> pl.Expr:
     """A deletion vector cannot be decoded.
 
     Readers fail, or return deleted rows. (The inline example of the protocol has a format that it does not describe,
     E08.)
-    Fix: Restore the vector's file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and
-    repeat later changes. Do not drop the vector: deleted rows would come back.
 
     Conforms::
         decode_fault: null
@@ -175,13 +179,16 @@ def vector_undecodable() -> pl.Expr:
     return pl.col("decode_fault").is_not_null()
 
 
-@rule("DVX010", requires=("deletion-vectors.path-resolved", "deletion-vectors.prefix"), view=deletion_vectors)
+@rule(
+    "DVX010",
+    requires=("deletion-vectors.path-resolved", "deletion-vectors.prefix"),
+    view=deletion_vectors,
+    fix=RESTORE_VECTOR,
+)
 def vector_file_missing() -> pl.Expr:
     """The file that contains the deletion vector of a live file does not exist.
 
     Readers fail, or return deleted rows.
-    Fix: Restore the file from backup. Without one, restore a version before the rows were deleted and repeat the
-    deletes. `FSCK REPAIR TABLE` (Databricks) removes the entry of the data file and loses all of its rows.
 
     Conforms::
         file_exists: true, removed_since: null
@@ -193,12 +200,16 @@ def vector_file_missing() -> pl.Expr:
     return ~pl.col("file_exists") & ~pl.col("removed_since")
 
 
-@rule("DVX011", requires=("deletion-vectors.file-version", "deletion-vectors.file-format"), view=deletion_vectors)
+@rule(
+    "DVX011",
+    requires=("deletion-vectors.file-version", "deletion-vectors.file-format"),
+    view=deletion_vectors,
+    fix=RESTORE_VECTOR,
+)
 def unsupported_vector_file_version() -> pl.Expr:
     """The file of a deletion vector does not start with version 1.
 
     Readers refuse the vector and with it the data file.
-    Fix: Restore the file from backup and find out what overwrote it. Do not change the version byte by hand.
 
     Conforms::
         version_fault: null
@@ -208,13 +219,16 @@ def unsupported_vector_file_version() -> pl.Expr:
     return pl.col("version_fault").is_not_null()
 
 
-@rule("DVX012", requires=("deletion-vectors.file-entry", "deletion-vectors.offset-start"), view=deletion_vectors)
+@rule(
+    "DVX012",
+    requires=("deletion-vectors.file-entry", "deletion-vectors.offset-start"),
+    view=deletion_vectors,
+    fix=RESTORE_VECTOR,
+)
 def vector_not_at_its_offset() -> pl.Expr:
     """The file of a deletion vector has no vector of the stated size at the stated offset.
 
     The offset or the size is wrong, or the file is truncated. Readers fail, or decode the vector of another file.
-    Fix: Restore the vector's file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and
-    repeat later changes.
 
     Conforms::
         entry_fault: null
@@ -224,13 +238,11 @@ def vector_not_at_its_offset() -> pl.Expr:
     return pl.col("entry_fault").is_not_null()
 
 
-@rule("DVX013", requires="deletion-vectors.file-checksum", view=deletion_vectors)
+@rule("DVX013", requires="deletion-vectors.file-checksum", view=deletion_vectors, fix=RESTORE_VECTOR)
 def vector_checksum_differs() -> pl.Expr:
     """The CRC-32 of a stored deletion vector does not match its bytes.
 
     The file is damaged. Readers that check the CRC fail, and others delete the wrong rows.
-    Fix: Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and repeat
-    later changes. Do not purge the vector: it may delete the wrong rows.
 
     Conforms::
         checksum_fault: null
@@ -240,14 +252,12 @@ def vector_checksum_differs() -> pl.Expr:
     return pl.col("checksum_fault").is_not_null()
 
 
-@rule("DVX014", requires="deletion-vectors.file-entry", view=deletion_vectors)
+@rule("DVX014", requires="deletion-vectors.file-entry", view=deletion_vectors, fix=RESTORE_VECTOR)
 def vectors_overlap_in_file() -> pl.Expr:
     """Two entries of a deletion-vector file overlap.
 
     Entries follow each other without overlap, so one of the descriptors has a wrong offset or size and deletes the
     wrong rows.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do not purge the vectors: one of them may delete the wrong rows.
 
     Conforms::
         overlapping_entry: null
@@ -263,7 +273,8 @@ def vector_created_while_disabled() -> pl.Expr:
 
     The table's owner disabled vectors for clients that cannot read them. (Vectors of restored or cloned files are not
     new and are not reported.)
-    Fix: Run `REORG TABLE t APPLY (PURGE)` to rewrite files with vectors, or set the property to true. Fix the writer.
+    Fix (decide): Run `REORG TABLE t APPLY (PURGE)` to rewrite files with vectors, or set the property to true. Fix
+    the writer.
 
     Conforms::
         may_predate_commit: true
@@ -278,8 +289,8 @@ def ambiguous_two_byte_version() -> pl.Expr:
     """The version of a deletion-vector file takes two bytes, as the byte table of the protocol can be read.
 
     Engines write and read one byte. They refuse this file as version 0.
-    Fix: Use a writer that stores the version in one byte. An engine that reads the file can remove its vectors with
-    `REORG TABLE t APPLY (PURGE)`.
+    Fix (none): Use a writer that stores the version in one byte. An engine that reads the file can remove its
+    vectors with `REORG TABLE t APPLY (PURGE)`.
 
     Conforms::
         version_width_fault: null
@@ -289,13 +300,11 @@ def ambiguous_two_byte_version() -> pl.Expr:
     return pl.col("version_width_fault").is_not_null()
 
 
-@rule("DVX022", requires="deletion-vectors.file-version-byte", view=deletion_vectors)
+@rule("DVX022", requires="deletion-vectors.file-version-byte", view=deletion_vectors, fix=PURGE_OR_RESTORE_VECTOR)
 def two_byte_version() -> pl.Expr:
     """The version of a deletion-vector file takes two bytes instead of one.
 
     Readers read version 0, and refuse the file and with it the data file.
-    Fix: Use a writer that stores the version in one byte. An engine that reads the file can remove its vectors with
-    `REORG TABLE t APPLY (PURGE)`; otherwise restore the version before.
 
     Conforms::
         version_width_fault: null
@@ -305,13 +314,11 @@ def two_byte_version() -> pl.Expr:
     return pl.col("version_width_fault").is_not_null()
 
 
-@rule("DVX023", requires="deletion-vectors.file-big-endian", view=deletion_vectors)
+@rule("DVX023", requires="deletion-vectors.file-big-endian", view=deletion_vectors, fix=PURGE_OR_RESTORE_VECTOR)
 def little_endian_entry() -> pl.Expr:
     """The size or checksum of an entry in a deletion-vector file is little-endian.
 
     Readers expect big-endian numbers. They refuse the vector and with it the data file.
-    Fix: Use a writer that stores big-endian numbers. An engine that reads the file can remove its vectors with `REORG
-    TABLE t APPLY (PURGE)`; otherwise restore the version before.
 
     Conforms::
         byte_order_fault: null
@@ -326,8 +333,8 @@ def unspecified_entry_byte_order() -> pl.Expr:
     """The size or checksum of an entry in a deletion-vector file is little-endian, which the revision permits.
 
     This revision defines the byte order only for the bitmap. Engines and later revisions use big-endian numbers.
-    Fix: Use a writer that stores big-endian numbers. An engine that reads the file can remove its vectors with `REORG
-    TABLE t APPLY (PURGE)`.
+    Fix (none): Use a writer that stores big-endian numbers. An engine that reads the file can remove its vectors
+    with `REORG TABLE t APPLY (PURGE)`.
 
     Conforms::
         byte_order_fault: null
@@ -342,8 +349,8 @@ def nonzero_inline_padding() -> pl.Expr:
     """The padding of an inline deletion vector is not zero.
 
     The protocol does not define the padding bytes. Readers that decode them with the bitmap refuse the vector.
-    Fix: No repair is needed if your readers accept the vector. Use a writer that pads with zeros; `REORG TABLE t APPLY
-    (PURGE)` removes the vector.
+    Fix (none): No repair is needed if your readers accept the vector. Use a writer that pads with zeros; `REORG
+    TABLE t APPLY (PURGE)` removes the vector.
 
     Conforms::
         decoded_size: 44, size_in_bytes: 41, padding_is_zero: true

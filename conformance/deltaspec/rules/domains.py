@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import WRITE_KEYS_ONCE
+from deltaspec.rules.command_fixes import CLUSTER_BY_NONE_OR_RESTORE
+from deltaspec.rules.fixes import RESTORE_CLUSTERING_OR_DOMAIN, WRITE_KEYS_ONCE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import clustering, domains
 
@@ -12,8 +13,8 @@ def domain_without_feature() -> pl.Expr:
     """A metadata domain was written although the protocol does not support domainMetadata.
 
     Writers of this table need not know metadata domains and may drop them.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.domainMetadata' = 'supported')`, then check that the
-    current state of the domain is right.
+    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.domainMetadata' = 'supported')`, then check
+    that the current state of the domain is right.
 
     Conforms::
         supported: true
@@ -29,8 +30,8 @@ def unknown_system_domain() -> pl.Expr:
 
     A newer revision may define it, or the writer made it up and a later revision gives the name another meaning. No
     table feature tells what it requires.
-    Fix: If the domain belongs to your application, write it again under a name without the prefix and remove this one.
-    If an engine wrote it, leave it.
+    Fix (decide): If the domain belongs to your application, write it again under a name without the prefix and
+    remove this one. If an engine wrote it, leave it.
 
     Conforms::
         known_system_domain: true
@@ -41,14 +42,16 @@ def unknown_system_domain() -> pl.Expr:
     return ~pl.col("known_system_domain")
 
 
-@rule("DOM003", requires=("domain.system-configuration", "domain.clustering-format"), view=domains)
+@rule(
+    "DOM003",
+    requires=("domain.system-configuration", "domain.clustering-format"),
+    view=domains,
+    fix=CLUSTER_BY_NONE_OR_RESTORE,
+)
 def malformed_system_domain() -> pl.Expr:
     """The configuration of a system domain does not have the prescribed format.
 
     Writers cannot continue from its state: they assign row ids twice or lose the clustering columns.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Stop writers until then. For clustering, `ALTER TABLE t CLUSTER BY (...)` writes the domain
-    again.
 
     Conforms::
         configuration_fault: null
@@ -60,15 +63,18 @@ def malformed_system_domain() -> pl.Expr:
     return ~pl.col("configuration_fault").is_in(["has a lone surrogate", "is nested more than 200 levels deep"])
 
 
-@rule("DOM013", requires=("domain.system-configuration", "domain.clustering-format"), view=domains, divergence="S21")
+@rule(
+    "DOM013",
+    requires=("domain.system-configuration", "domain.clustering-format"),
+    view=domains,
+    divergence="S21",
+    fix=RESTORE_CLUSTERING_OR_DOMAIN,
+)
 def lone_surrogate_in_system_domain() -> pl.Expr:
     """The configuration of a system domain has an escaped lone surrogate.
 
     The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
     read different states or fail. The format of the configuration is not checked.
-    Fix: For clustering, `ALTER TABLE t CLUSTER BY (...)` writes the domain again. Otherwise run `RESTORE TABLE t TO
-    VERSION AS OF n` with the last version before the defect, then repeat later changes with a corrected writer. The
-    writer must not cut strings within a character.
 
     Conforms::
         configuration_fault: null
@@ -84,8 +90,8 @@ def domain_removed_without_pre_image() -> pl.Expr:
     """A metadata domain was removed, but the action does not repeat its last configuration.
 
     Consumers that follow or undo changes of the table cannot determine what was removed.
-    Fix: No repair is needed; the configuration is in the previous version. The writer should repeat it when it removes
-    a domain.
+    Fix (none): No repair is needed; the configuration is in the previous version. The writer should repeat it when
+    it removes a domain.
 
     Conforms::
         removed: true, configuration: "{}", configuration_before: "{}"
@@ -102,8 +108,8 @@ def system_domain_without_feature() -> pl.Expr:
     """A system domain was written although the protocol does not support the feature that it belongs to.
 
     Writers of this table need not know the domain. They do not maintain row ids or clustering.
-    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or remove the
-    domain. Check row ids or clustering that writers did not maintain in between.
+    Fix (repair): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
+    remove the domain. Check row ids or clustering that writers did not maintain in between.
 
     Conforms::
         unsupported_feature: null
@@ -118,8 +124,8 @@ def confusable_domain_name() -> pl.Expr:
     """The name of a user domain is empty, or differs from another domain only in case.
 
     Applications confuse the two domains and overwrite one with the other.
-    Fix: Write the domain under a name with the owner as prefix, such as com.example.settings, then remove this one.
-    Copy its configuration first.
+    Fix (decide): Write the domain under a name with the owner as prefix, such as com.example.settings, then remove
+    this one. Copy its configuration first.
 
     Conforms::
         confusable_with: null
@@ -137,7 +143,7 @@ def clustered_and_partitioned() -> pl.Expr:
     "When the feature clustering exists in the table protocol's writerFeatures, then we say that the table is a
     clustered table": it needs no clustering columns. Engines refuse the table, or lay out files by one and skip files
     by the other.
-    Fix: Copy the rows into a new table without partition columns, or without the feature clustering.
+    Fix (rewrite): Copy the rows into a new table without partition columns, or without the feature clustering.
 
     Conforms::
         partition_columns: []
@@ -156,7 +162,9 @@ def unknown_clustering_column() -> pl.Expr:
     """A clustering column is not a column of the table. Mapped columns are named by their physical name.
 
     A logical name refers to no column, or to another one after a rename. Files are clustered by the wrong column.
-    Fix: Run `ALTER TABLE t CLUSTER BY (...)` in Delta Spark, which writes physical names.
+    Fix (restore): Restore the version before the defect, or the log from backup: `ALTER TABLE t CLUSTER BY (...)`
+    fails in Delta Spark, which resolves the present columns first. The writer must name existing columns, by their
+    physical names.
 
     Conforms::
         unknown_clustering_columns: []
@@ -186,7 +194,8 @@ def further_key_in_row_tracking_domain() -> pl.Expr:
 
     The protocol says that it contains a single pair, and does not say what readers do with others. Engines ignore them,
     or read the mark from the key of another revision and assign row ids twice.
-    Fix: Find the writer that adds the key, and correct it. The next commit that assigns row ids writes the domain again.
+    Fix (none): Find the writer that adds the key, and correct it. The next commit that assigns row ids writes the
+    domain again.
 
     Conforms::
         further_key: null

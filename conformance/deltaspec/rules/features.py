@@ -15,8 +15,8 @@ def feature_listed_for_readers_only() -> pl.Expr:
     """A feature is in readerFeatures but not in writerFeatures.
 
     Writers that do not know the feature break what readers rely on.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that knows the
-    feature. Stop other writers until then.
+    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that
+    knows the feature, if the table needs it; otherwise drop it. Stop other writers until then.
 
     Conforms::
         in_reader_features: true, in_writer_features: true
@@ -32,8 +32,8 @@ def writer_feature_listed_for_readers() -> pl.Expr:
     """A writer-only feature is in readerFeatures.
 
     Readers that do not know the feature refuse the table without need.
-    Fix: Write a protocol action that lists the feature only in writerFeatures. If your engine cannot do that, drop the
-    feature (`ALTER TABLE t DROP FEATURE`) and add it again.
+    Fix (restore): Restore the log from backup: Delta Spark refuses to read a table with a writer-only feature in
+    readerFeatures, so it cannot drop the feature and add it again.
 
     Conforms::
         kind: writer, in_reader_features: false
@@ -65,8 +65,9 @@ def reader_feature_listed_for_writers_only() -> pl.Expr:
 
     Readers that do not know the feature read the table and return wrong rows. (At reader version 2, columnMapping needs
     no entry in readerFeatures.)
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that knows the
-    feature; it raises minReaderVersion to 3. Older readers are then locked out.
+    Fix (restore): Restore the version before the defect, or the log from backup. Delta Spark does not help: `ALTER
+    TABLE t SET TBLPROPERTIES` with a feature that it finds in one list changes nothing. Another engine may write
+    both lists.
 
     Conforms::
         feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3
@@ -90,8 +91,9 @@ def required_feature_missing() -> pl.Expr:
 
     Writers that do not know the required feature break the other one. Row tracking and clustering, for example, store
     their state in metadata domains.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing feature. Then check
-    the state that writers did not maintain in between.
+    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing
+    feature, if the engine can load the table. Delta Spark cannot. Then check the state that writers did not
+    maintain in between.
 
     Conforms::
         missing_requirements: []
@@ -106,7 +108,7 @@ def repeated_feature() -> pl.Expr:
     """A feature is listed twice in the same list.
 
     The protocol does not forbid it, but clients that compare the number of entries may fail.
-    Fix: No repair is needed if your clients accept the table. Use a writer that lists each feature once.
+    Fix (none): No repair is needed if your clients accept the table. Use a writer that lists each feature once.
 
     Conforms::
         occurrences: 1
@@ -133,9 +135,8 @@ def misspelled_feature() -> pl.Expr:
     """A feature name differs from the defined name only in case, or by a known misprint.
 
     Clients do not know the feature and refuse the table.
-    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
-    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default. Add the
-    feature under its defined name with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
+    Fix (restore): Restore the log from backup: Delta Spark refuses a table with a feature that it does not know.
+    Another engine that loads it can add the feature under its defined name.
 
     Conforms::
         intended_name: null
@@ -159,8 +160,8 @@ def proposed_feature_listed_for_writers_only() -> pl.Expr:
     """A reader-writer feature of a proposal or preview is only in writerFeatures.
 
     Readers that do not know the feature read the table and return wrong rows.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that knows the
-    feature, or with the name that the protocol defines in place of a preview.
+    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that
+    knows the feature, or with the name that the protocol defines in place of a preview.
 
     Conforms::
         proposed_kind: reader-writer, in_reader_features: true
@@ -183,7 +184,8 @@ def requirement_of_proposed_feature_missing() -> pl.Expr:
     """The protocol lists a feature of a proposal or preview but not a feature that it requires.
 
     Clients that support the proposal rely on the required feature. A preview requires what its feature requires.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing feature.
+    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing
+    feature.
 
     Conforms::
         missing_requirements_of_proposal: []
@@ -199,7 +201,7 @@ def excluded_feature_supported() -> pl.Expr:
     """The protocol lists a feature of a proposal together with a feature that the proposal excludes.
 
     Each of the two features gives the same files another meaning.
-    Fix: Run `ALTER TABLE t DROP FEATURE NAME` for one of the two features.
+    Fix (decide): Run `ALTER TABLE t DROP FEATURE NAME` for one of the two features.
 
     Conforms::
         excluded_by_proposal: []
@@ -221,7 +223,7 @@ def proposed_writer_feature_listed_for_readers() -> pl.Expr:
     """A writer-only feature of a proposal or preview is in readerFeatures.
 
     Readers that do not know the feature refuse the table without need.
-    Fix: Drop the feature (`ALTER TABLE t DROP FEATURE`) and add it again.
+    Fix (decide): Drop the feature (`ALTER TABLE t DROP FEATURE`) and add it again.
 
     Conforms::
         proposed_kind: writer, in_reader_features: false

@@ -1,119 +1,539 @@
-"""Fixes that several rules share. Each is an action that a data engineer can take, with its command, and loses no data."""
+"""Fixes that several rules share, and fixes with several cases.
 
-RESTORE_VERSION = (
-    "Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes with a "
-    "corrected writer."
-)
-RESTORE_VERSION_AND_MAPPING = (
-    f"{RESTORE_VERSION} If column mapping was enabled in that commit, enable it again with `ALTER TABLE t SET "
-    "TBLPROPERTIES` in Delta Spark."
-)
-RESTORE_VERSION_AND_COLUMN = (
-    f"{RESTORE_VERSION} Then add the column with `ALTER TABLE t ADD COLUMN`, which generates a new physical name."
-)
-RESTORE_VERSION_NOT_NULLS = (
-    f"{RESTORE_VERSION} Do not rewrite the rows through a reader that returns null for the column."
-)
-RESTORE_VERSION_NOT_DELETED_ROWS = (
-    f"{RESTORE_VERSION} Do not rewrite the data file through a reader that ignores the vector: deleted rows would come "
-    "back."
-)
-RESTORE_VERSION_AND_ICEBERG_IDS = (
-    f"{RESTORE_VERSION} Assign the ids again with `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))`."
-)
-STOP_WRITERS_AND_RESTORE_VERSION = f"Stop writers. {RESTORE_VERSION}"
-RESTORE_LOADABLE_TABLE = (
-    "If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the "
-    "defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or "
-    "delete commit files."
-)
-RESTORE_REPLACED_CONTENT = (
-    "Run `RESTORE TABLE t TO VERSION AS OF n` with the version before, and write the replaced content to a new table."
-)
-WRITE_PROTOCOL = (
-    "If an engine can still load the table, write a correct protocol action with it, for example by adding a feature "
-    "that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default."
+Each case is an action that a data engineer can take and loses no data, or says which rows are lost.
+"""
+
+from deltaspec.fix_cases import DELTA_SPARK, Fix, FixCase
+from deltaspec.rules.fix_texts import (
+    NO_NULL_READER,
+    RESTORE,
+    RESTORE_IF_LOADABLE,
+    REWRITE_CHECKPOINT_BY_HAND,
+    REWRITE_WITH_CONFORMING_WRITER,
+    RIGHT_ROWS_AGAIN,
+    VECTOR_CHOICE,
 )
 
-_REWRITE_CHECKPOINT = (
-    "irst make sure that older commits, or an older checkpoint and the commits after it, can replay the table without "
-    "this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()` (delta-rs). "
-    "If they cannot, keep it and restore the missing commits from backup."
+RESTORE_VERSION: Fix = (FixCase(fix_class="restore", text=RESTORE),)
+RESTORE_VERSION_AND_MAPPING: Fix = (
+    FixCase(
+        fix_class="restore",
+        text=f"{RESTORE} If column mapping was enabled in that commit, enable it again with `ALTER TABLE t SET "
+        "TBLPROPERTIES` in Delta Spark.",
+    ),
 )
-REWRITE_CHECKPOINT = f"F{_REWRITE_CHECKPOINT}"
-REWRITE_CHECKPOINT_BEFORE_VACUUM = f"{REWRITE_CHECKPOINT} Do not run `VACUUM` before that."
-STOP_WRITERS_AND_REWRITE_CHECKPOINT = f"{REWRITE_CHECKPOINT} Stop writers until then."
-RESTORE_SIDECAR = f"Restore the sidecar from backup. Otherwise: f{_REWRITE_CHECKPOINT}"
-DELETE_HINT = "Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again."
-KEEP_HINT = "No repair is needed if the checkpoint is readable; the next checkpoint writes the file again."
-DELETE_COMPACTION = "Delete the compaction file; compactions are optional and the commits have the complete history."
-DELETE_DERIVED_FILE = (
-    "If it is a compaction, delete the file; compactions are optional. If it is a checkpoint, make sure that earlier "
-    "commits can replay the table, move it out of the log, and write a new one with `DeltaTable.create_checkpoint()` "
-    "(delta-rs)."
+RESTORE_VERSION_AND_COLUMN: Fix = (
+    FixCase(
+        fix_class="restore",
+        text=f"{RESTORE} Then add the column with `ALTER TABLE t ADD COLUMN`, which generates a new physical name.",
+    ),
 )
-DELETE_CHECKSUM = "Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same defect."
-CHECK_HISTORY_BEFORE_CHECKSUM = (
-    "Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or data "
-    "files are missing, restore them from backup. Keep the checksum until you know which is wrong."
+RESTORE_VERSION_NOT_NULLS: Fix = (
+    FixCase(
+        fix_class="restore",
+        text=f"{RESTORE} Do not rewrite the rows through a reader that returns null for the column.",
+    ),
+)
+REPAIR_PARTITION_VALUE: Fix = (
+    FixCase(
+        fix_class="repair",
+        condition="every file stores the partition column or is in a directory that names its value",
+    ),
+    FixCase(fix_class="restore", condition="they do not", text=f"{RESTORE} {NO_NULL_READER}"),
+)
+RESTORE_VERSION_NOT_DELETED_ROWS: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="an older version has the vector",
+        text=f"{RESTORE} Do not rewrite the data file through a reader that ignores the vector: deleted rows would come "
+        "back.",
+    ),
+    FixCase(fix_class="repair", condition="no version has it", text=VECTOR_CHOICE),
+)
+RESTORE_VERSION_AND_ICEBERG_IDS: Fix = (
+    FixCase(
+        fix_class="restore",
+        text=f"{RESTORE} Assign the ids again with `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))`.",
+    ),
+)
+RAISE_ROW_ID_MARK: Fix = (
+    FixCase(
+        fix_class="repair",
+        text="Stop writers until then: the next commit would assign row ids again that rows already have. Do not edit "
+        "the high-water mark in a commit file.",
+    ),
+)
+RESTORE_LOADABLE_TABLE: Fix = (FixCase(fix_class="restore", text=RESTORE_IF_LOADABLE),)
+RESTORE_REPLACED_CONTENT: Fix = (
+    FixCase(
+        fix_class="restore",
+        text="Run `RESTORE TABLE t TO VERSION AS OF n` with the version before, and write the replaced content to a new "
+        "table.",
+    ),
+)
+WRITE_PROTOCOL: Fix = (
+    FixCase(
+        fix_class="restore",
+        text="If an engine can still load the table, write a correct protocol action with it, for example by adding a "
+        "feature that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by "
+        "default.",
+    ),
+)
+RESTORE_CLUSTERING_OR_DOMAIN: Fix = (
+    FixCase(
+        fix_class="restore",
+        text=f"Stop writers. {RESTORE} The writer must write the configuration that the feature prescribes.",
+    ),
+)
+WRITE_KEYS_ONCE: Fix = (
+    FixCase(
+        fix_class="restore",
+        text=f"{RESTORE} If no engine can load the table, restore the log from backup. The writer must write each key "
+        "once.",
+    ),
+)
+RESTORE_PARTITION_COLUMNS: Fix = (
+    FixCase(
+        fix_class="restore",
+        text="Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To partition the table by other "
+        "columns, overwrite all of its rows with the `overwriteSchema` option.",
+    ),
+)
+RESTORE_TYPE_CHANGES: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="an older version has a correct record",
+        text="Run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.",
+    ),
+    FixCase(
+        fix_class="rewrite",
+        condition="no older version has one",
+        text="Rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP "
+        "FEATURE typeWidening`.",
+    ),
 )
 
-RECOMPUTE_STATISTICS = (
-    "Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's rows "
-    "with a conforming writer."
+REWRITE_CHECKPOINT: Fix = (
+    FixCase(
+        fix_class="repair",
+        condition="older commits, or an older checkpoint and the commits after it, can replay the table without this "
+        "checkpoint",
+        by_hand=REWRITE_CHECKPOINT_BY_HAND,
+    ),
+    FixCase(
+        fix_class="restore",
+        condition="they cannot",
+        text="Keep the checkpoint and restore the missing commits from backup.",
+    ),
 )
-COMPARE_FILE_THEN_RECOMPUTE_STATISTICS = (
-    "First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the "
-    "commit that added it, and restore the right file. Only if the file is right, recompute its statistics with "
-    "`ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because "
-    "data skipping would lose rows."
+REWRITE_CHECKPOINT_BEFORE_VACUUM: Fix = (
+    *REWRITE_CHECKPOINT[:1],
+    FixCase(
+        fix_class="restore",
+        condition="they cannot",
+        text="Keep the checkpoint and restore the missing commits from backup. Do not run `VACUUM` before that.",
+    ),
 )
-_WRITE_ROWS_AGAIN = (
-    "rite the rows again from their source, or with an engine that returns the right values for this file. Do not "
-    "rewrite the file through a reader that returns null or wrong values: that makes the damage permanent."
+STOP_WRITERS_AND_REWRITE_CHECKPOINT: Fix = (
+    *REWRITE_CHECKPOINT[:1],
+    FixCase(
+        fix_class="restore",
+        condition="they cannot",
+        text="Keep the checkpoint and restore the missing commits from backup. Stop writers until then.",
+    ),
 )
-WRITE_ROWS_AGAIN = f"W{_WRITE_ROWS_AGAIN}"
-WRITE_ROWS_OF_COLUMN_AGAIN = (
-    f"Find the commit that added the file. If the column belongs to the table: w{_WRITE_ROWS_AGAIN}"
+REWRITE_CHECKPOINT_NEVER_RENAME: Fix = (
+    *REWRITE_CHECKPOINT[:1],
+    FixCase(
+        fix_class="restore",
+        condition="they cannot",
+        text="Keep the checkpoint and restore the missing commits from backup. Do not rename the file: its content may "
+        "belong to neither version.",
+    ),
 )
-RESTORE_DATA_FILE = (
-    "Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and write the "
-    "rows again. Removing the file from the table loses its rows."
+REWRITE_CHECKPOINT_OR_ADD_V2: Fix = (
+    *REWRITE_CHECKPOINT,
+    FixCase(
+        fix_class="decide",
+        condition="the table shall have V2 checkpoints",
+        text="Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.v2Checkpoint' = 'supported')`.",
+    ),
 )
-REWRITE_FILE = (
-    "Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in Delta "
-    "Spark)."
+REWRITE_CHECKPOINT_AFTER_COMMIT: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="FIL037 names the same file",
+        text="First repair its commit: until then the readers of the checkpoint may be those with the right rows.",
+    ),
+    *REWRITE_CHECKPOINT_BEFORE_VACUUM,
 )
-REWRITE_FILE_WITH_MICROSECONDS = (
-    f"{REWRITE_FILE} In Spark, set `spark.sql.parquet.outputTimestampType` to `TIMESTAMP_MICROS`."
+RESTORE_SIDECAR: Fix = (
+    FixCase(fix_class="restore", condition="a backup has the sidecar", text="Restore it."),
+    FixCase(
+        fix_class="repair",
+        condition="older commits, or an older checkpoint and the commits after it, can replay the table without this "
+        "checkpoint",
+        by_hand=REWRITE_CHECKPOINT_BY_HAND,
+    ),
+)
+DELETE_HINT: Fix = (
+    FixCase(
+        fix_class="repair",
+        by_hand="Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.",
+    ),
+)
+DELETE_HINT_IF_NO_CHECKPOINT_WAS_LOST: Fix = (
+    FixCase(fix_class="restore", condition="a checkpoint file was lost", text="Restore it from backup."),
+    FixCase(
+        fix_class="repair",
+        condition="none was lost",
+        by_hand="Delete `_last_checkpoint`: readers then list the log, and the next checkpoint writes the file again.",
+    ),
+)
+KEEP_HINT: Fix = (
+    FixCase(
+        fix_class="none",
+        text="No repair is needed if the checkpoint is readable; the next checkpoint writes the file again.",
+    ),
+)
+DELETE_COMPACTION: Fix = (
+    FixCase(
+        fix_class="repair",
+        by_hand="Delete the compaction file; compactions are optional and the commits have the complete history.",
+    ),
+)
+DELETE_COMPACTION_OR_RESTORE: Fix = (
+    FixCase(fix_class="restore", condition="the missing commits existed", text="Restore them from backup."),
+    FixCase(
+        fix_class="repair",
+        condition="they never existed",
+        by_hand="Delete the compaction file; compactions are optional and the commits have the complete history.",
+    ),
+)
+DELETE_DERIVED_FILE: Fix = (
+    FixCase(
+        fix_class="repair",
+        condition="the file is a compaction",
+        evidence="source",
+        value="compaction",
+        by_hand="Delete it; compactions are optional.",
+    ),
+    FixCase(
+        fix_class="repair",
+        condition="the file is a checkpoint",
+        evidence="source",
+        value="checkpoint",
+        by_hand=REWRITE_CHECKPOINT_BY_HAND,
+    ),
+)
+REWRITE_DERIVED_FILE_OR_FIX_WRITER: Fix = (
+    FixCase(
+        fix_class="none",
+        condition="the file is a commit",
+        evidence="source",
+        value="commit",
+        text="The data file is removed in any case. Fix the writer.",
+    ),
+    *DELETE_DERIVED_FILE,
+)
+REWRITE_DERIVED_FILE_OR_RESTORE: Fix = (
+    FixCase(fix_class="restore", condition="the file is a commit", evidence="source", value="commit", text=RESTORE),
+    *DELETE_DERIVED_FILE,
+)
+DELETE_CHECKSUM: Fix = (
+    FixCase(
+        fix_class="repair",
+        by_hand="Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the "
+        "same defect.",
+    ),
+)
+DELETE_CHECKSUM_OR_RESTORE: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="the missing commit existed",
+        text="Restore it from backup; unreferenced data files can be a trace of it.",
+    ),
+    FixCase(fix_class="repair", condition="it never existed", by_hand="Delete the `.crc` file."),
+)
+CHECK_HISTORY_BEFORE_CHECKSUM: Fix = (
+    FixCase(
+        fix_class="repair",
+        condition="`deltaspec validate t --history all` reports no other violation",
+        by_hand="Delete the `.crc` file.",
+    ),
+    FixCase(
+        fix_class="restore",
+        condition="log or data files are missing",
+        text="Restore them from backup. Keep the checksum until you know which is wrong.",
+    ),
 )
 
-ASSIGN_ROW_IDS_AGAIN = (
-    "Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload consumers "
-    "that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand."
+RECOMPUTE_STATISTICS: Fix = (
+    FixCase(
+        fix_class="repair",
+        by_hand="Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the "
+        "file's rows with a conforming writer.",
+    ),
 )
-RELOAD_CHANGE_DATA = (
-    "The committed change data cannot be corrected. Reload downstream consumers from a snapshot, and read the feed from "
-    "the next version on."
+COMPARE_FILE_THEN_RECOMPUTE_STATISTICS: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="the file was overwritten or swapped with another one",
+        text="Compare it with a backup and with the commit that added it, and restore the right file.",
+    ),
+    FixCase(
+        fix_class="repair",
+        condition="the file is right",
+        by_hand="Recompute its statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its "
+        "rows. Read them without a filter, because data skipping would lose rows.",
+    ),
 )
-RESTORE_TYPE_CHANGES = (
-    "If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes. "
-    "Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP "
-    "FEATURE typeWidening`."
+COMPARE_FILE_THEN_TIGHTEN_BOUNDS: Fix = (
+    FixCase(
+        fix_class="repair",
+        condition="the file is right",
+        by_hand="Recompute its statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows "
+        "with a conforming writer. A bound that is only too wide lets no filter lose rows: readers open the file "
+        "although no row matches.",
+    ),
+    FixCase(
+        fix_class="restore",
+        condition="the file was overwritten",
+        text="Compare it with the commit that added it, and restore the right file.",
+    ),
 )
-RAISE_MAX_COLUMN_ID = (
-    "Before adding columns, run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.maxColumnId' = 'n')` with the "
-    "highest id that was ever assigned. If the engine rejects this, restore the version before."
+WRITE_ROWS_AGAIN: Fix = (FixCase(fix_class="rewrite", text=RIGHT_ROWS_AGAIN),)
+WRITE_ROWS_OF_COLUMN_AGAIN: Fix = (
+    FixCase(
+        fix_class="rewrite",
+        text="Find the commit that added the file, and ask whether the column belongs to the table. If it does, follow "
+        f"the rest. {RIGHT_ROWS_AGAIN}",
+    ),
 )
-SYNC_IDENTITY = "Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write."
-SET_VALID_PROPERTY = (
-    "Run `ALTER TABLE t SET TBLPROPERTIES` with a valid value, or `ALTER TABLE t UNSET TBLPROPERTIES` for the default."
+RESTORE_DATA_FILE: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="a backup or an older version has the rows",
+        text="Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and "
+        "write the rows again.",
+    ),
+    FixCase(
+        fix_class="repair",
+        condition="nothing has them",
+        text="Removing the file from the table loses its rows.",
+    ),
 )
-WRITE_KEYS_ONCE = (
-    f"{RESTORE_VERSION} If no engine can load the table, restore the log from backup. The writer must write each key "
-    "once."
+RESTORE_MISSING_DATA_FILE: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="the file is stored elsewhere",
+        text="Look for it under another encoding of its name, such as the path as written or decoded twice, and copy it "
+        "to the path decoded once; or restore it from backup. `RESTORE TABLE t` helps only if an older version has the "
+        "rows.",
+    ),
+    FixCase(
+        fix_class="repair",
+        condition="it is lost",
+        text="`FSCK REPAIR TABLE t` (Databricks) and `DeltaTable.repair()` (delta-rs) only remove the entry: the rows are "
+        "lost for good.",
+    ),
+    FixCase(
+        fix_class="decide",
+        condition="the path only has a slash too many",
+        text="Add the file again under its relative path and remove the entry with the slash in the same commit.",
+    ),
 )
-RESTORE_PARTITION_COLUMNS = (
-    "Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To partition the table by other columns, "
-    "overwrite all of its rows with the `overwriteSchema` option."
+RESTORE_FILE_OF_OTHER_SIZE: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="the file was truncated or overwritten",
+        text="Restore it from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and write the "
+        "rows again. Do not commit the file with its new size: that makes a truncated file permanent.",
+    ),
+    FixCase(
+        fix_class="repair",
+        condition="the file is right and its size in the log is not",
+        text="`FSCK REPAIR TABLE` does not help: it removes entries and loses the rows.",
+    ),
+)
+RESTORE_VECTOR: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="a backup or an older version has the vector",
+        text="Restore the vector's file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it "
+        "and repeat later changes. Do not purge the vector: it may delete the wrong rows.",
+    ),
+    FixCase(fix_class="repair", condition="nothing has it", text=VECTOR_CHOICE),
+)
+RESTORE_VECTOR_IF_ROW_COUNT_IS_RIGHT: Fix = (
+    FixCase(
+        fix_class="repair",
+        condition="a validation at level footers reports numRecords (PQT002)",
+        by_hand="Correct the statistics of the file.",
+    ),
+    FixCase(
+        fix_class="restore",
+        condition="numRecords is right",
+        text="Restore the version before the vector was written. Do not purge the vector: it may delete the wrong rows.",
+    ),
+)
+PURGE_OR_RESTORE_VECTOR: Fix = (
+    FixCase(
+        fix_class="decide",
+        condition="an engine reads the vector correctly",
+        text="It can remove the vector with `REORG TABLE t APPLY (PURGE)`. Compare the row count before and after it. "
+        "The writer must follow the format of the protocol.",
+    ),
+    FixCase(fix_class="restore", condition="no engine does", text="Restore the version before."),
+)
+REWRITE_FILE: Fix = (FixCase(fix_class="rewrite", text=REWRITE_WITH_CONFORMING_WRITER),)
+REWRITE_FILE_WITH_MICROSECONDS: Fix = (
+    FixCase(
+        fix_class="rewrite",
+        text=f"{REWRITE_WITH_CONFORMING_WRITER} In Spark, set `spark.sql.parquet.outputTimestampType` to "
+        "`TIMESTAMP_MICROS`.",
+    ),
+)
+RESTORE_UNLESS_ALL_COLUMNS: Fix = (
+    FixCase(fix_class="none", condition="the file has all columns of the table", text="No repair is needed."),
+    FixCase(fix_class="restore", condition="it does not", text=RESTORE),
+)
+
+ASSIGN_ROW_IDS_AGAIN: Fix = (
+    FixCase(
+        fix_class="rewrite",
+        text="Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload "
+        "consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.",
+    ),
+)
+RELOAD_CHANGE_DATA: Fix = (
+    FixCase(
+        fix_class="rewrite",
+        text="The committed change data cannot be corrected. Reload downstream consumers from a snapshot, and read the "
+        "feed from the next version on.",
+    ),
+)
+RAISE_MAX_COLUMN_ID: Fix = (
+    FixCase(
+        fix_class="repair",
+        text="Do not add columns until then. Delta Spark refuses to set `delta.columnMapping.maxColumnId`, so the only "
+        "other way is to restore the version before.",
+    ),
+)
+SYNC_OR_CHOOSE: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write, or add another "
+        "identity column with the sequence that you want.",
+    ),
+)
+RESTORE_MAX_COLUMN_ID: Fix = (
+    FixCase(
+        fix_class="restore",
+        text="Restore the version before, and do not add columns until then. Delta Spark refuses to set "
+        "`delta.columnMapping.maxColumnId`.",
+    ),
+)
+SET_VALID_PROPERTY: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="Run `ALTER TABLE t SET TBLPROPERTIES` with a valid value, or `ALTER TABLE t UNSET TBLPROPERTIES` for the "
+        "default. If the engine cannot load the table because of the value, restore the log from backup.",
+    ),
+)
+COMPARE_ROWS_ADDED: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="rows are doubled, as a comparison with the version before shows (`VERSION AS OF`)",
+        text="Run `RESTORE TABLE t "
+        "TO VERSION AS OF n` with the version before the commit, then repeat later changes with a corrected writer.",
+    ),
+    FixCase(
+        fix_class="decide",
+        condition="the rows are new",
+        text="Reload consumers from a snapshot. The writer must set dataChange true when rows are added.",
+    ),
+)
+COMPARE_ROWS_REMOVED: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="the rows were not deleted on purpose",
+        text=RESTORE,
+    ),
+    FixCase(
+        fix_class="decide",
+        condition="they were",
+        text="Reload consumers from a snapshot. The writer must set dataChange true when rows are removed.",
+    ),
+)
+COMPARE_ROWS_CHANGED: Fix = (
+    FixCase(
+        fix_class="restore",
+        condition="rows are damaged, as a comparison with the version before shows (`VERSION AS OF`)",
+        text="Run `RESTORE TABLE t "
+        "TO VERSION AS OF n` with the version before the commit, then repeat later changes with a corrected writer.",
+    ),
+    FixCase(
+        fix_class="decide",
+        condition="they were changed on purpose",
+        text="Reload consumers from a snapshot. The writer must set dataChange true when rows change.",
+    ),
+)
+ASSIGN_NESTED_IDS: Fix = (
+    FixCase(
+        fix_class="decide",
+        condition="ids occur twice",
+        evidence="duplicate_ids",
+        text="Copy the rows to a new table, or disable the compatibility. `REORG TABLE t APPLY (UPGRADE UNIFORM "
+        "(ICEBERG_COMPAT_VERSION=2))` keeps an id that occurs twice.",
+    ),
+    FixCase(
+        fix_class="decide",
+        condition="ids are out of range",
+        evidence="out_of_range_ids",
+        text="Copy the rows to a new table, or disable the compatibility.",
+    ),
+    FixCase(
+        fix_class="command",
+        condition="ids are missing",
+        evidence="missing_ids",
+        engine=DELTA_SPARK,
+        commands=("REORG TABLE {t} APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))",),
+        text="It assigns the ids and rewrites the files.",
+    ),
+)
+
+DISABLE_COMPATIBILITY: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="Disable the compatibility, or copy the rows to a new table. Delta Spark refuses `REORG TABLE t APPLY (UPGRADE "
+        "UNIFORM ...)` for such a type change.",
+    ),
+)
+REWRITE_STATISTICS: Fix = (
+    FixCase(
+        fix_class="rewrite",
+        text="Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the "
+        "file's rows with a conforming writer.",
+    ),
+)
+DELETE_HINT_IF_READERS_FAIL: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="If a reader fails on it, delete `_last_checkpoint`. Readers then list the log, and the next checkpoint "
+        "writes the file again. Otherwise leave it.",
+    ),
+)
+DELETE_CHECKSUM_IF_READERS_FAIL: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="If a reader fails on it, delete the `.crc` file; version checksums are optional. Otherwise leave it. Upgrade "
+        "the writer if the next checksum has the same defect.",
+    ),
+)
+WRITE_NEW_CHECKPOINT: Fix = (
+    FixCase(
+        fix_class="rewrite",
+        text="Write a new checkpoint with a corrected writer. The current checkpoint can stay if your readers accept it.",
+    ),
 )

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import SYNC_IDENTITY
+from deltaspec.rules.command_fixes import SYNC_IDENTITY
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.log.log_files import commits
@@ -13,8 +13,8 @@ def identity_changed() -> pl.Expr:
     """The start, step or allowExplicitInsert of an identity column changed after its creation.
 
     New values leave the sequence of the existing ones, or repeat them.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. For another sequence, add another identity column.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. For another sequence, add another identity column.
 
     Conforms::
         changed_identity_columns: []
@@ -31,8 +31,8 @@ def identity_mark_decreased() -> pl.Expr:
 
     Values between the two marks are generated again. (Commits without new files may set the mark to the last value in
     the table, and restores may set an older mark. Commits without an operation name are not checked.)
-    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write. Then look for duplicate
-    values.
+    Fix (decide): Look for duplicate values, and decide which to keep. Then run `ALTER TABLE t ALTER COLUMN c SYNC
+    IDENTITY` in Delta Spark before the next write.
 
     Conforms::
         adds: 1, identity_marks_moved_back: []
@@ -64,8 +64,8 @@ def identity_value_off_sequence() -> pl.Expr:
     """An identity column has a value outside its sequence although users cannot insert values.
 
     Consumers that rely on start and step, for example to split work by id, return wrong results.
-    Fix: Find the writer that does not support identity columns, stop it and write its rows again. Do not change values
-    that other tables refer to.
+    Fix (rewrite): Find the writer that does not support identity columns, stop it and write its rows again. Do not
+    change values that other tables refer to.
 
     Conforms::
         off_sequence_values: 0
@@ -80,8 +80,8 @@ def duplicate_identity_value() -> pl.Expr:
     """Two rows have the same value in an identity column although users cannot insert values.
 
     The column identifies rows. Joins and merges on it confuse the two rows.
-    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark. Then write one of the two rows again with a
-    new value, and correct references to it.
+    Fix (decide): Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark. Then write one of the two rows
+    again with a new value, and correct references to it.
 
     Conforms::
         duplicate_values: 0
@@ -91,14 +91,12 @@ def duplicate_identity_value() -> pl.Expr:
     return pl.col("duplicate_values") > 0
 
 
-@rule("IDN006", requires="identity-columns.beyond-mark", view=identity_values)
+@rule("IDN006", requires="identity-columns.beyond-mark", view=identity_values, fix=SYNC_IDENTITY)
 def identity_value_not_beyond_mark() -> pl.Expr:
     """A commit generated an identity value that is not beyond the high-water mark before it.
 
     An earlier row may have had that value and been deleted since. The history of the old row is confused with the
     history of the new row.
-    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark, and fix the writer: it must start after the
-    mark of the version that it read.
 
     Conforms::
         nearest_is_beyond_previous_high_water_mark: true

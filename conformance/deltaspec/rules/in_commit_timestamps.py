@@ -12,8 +12,8 @@ def enablement_timestamp_too_early() -> pl.Expr:
 
     Time travel to a moment between the two returns the wrong version. The protocol does not say what happens to file
     times when a log is copied.
-    Fix: No repair is needed if the previous commit file was copied later. Otherwise travel by version around this
-    commit, and fix the writer: it must start after the last file time.
+    Fix (none): No repair is needed if the previous commit file was copied later. Otherwise travel by version around
+    this commit, and fix the writer: it must start after the last file time.
 
     Conforms::
         in_commit_timestamp: 1700000000001, file_time_before: 1700000000000

@@ -2,7 +2,12 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import DELETE_HINT, KEEP_HINT
+from deltaspec.rules.fixes import (
+    DELETE_HINT,
+    DELETE_HINT_IF_NO_CHECKPOINT_WAS_LOST,
+    DELETE_HINT_IF_READERS_FAIL,
+    KEEP_HINT,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import last_checkpoint
 
@@ -70,13 +75,11 @@ def hint_checksum_differs() -> pl.Expr:
     return pl.col("checksum") == "differs"
 
 
-@rule("LCP004", requires="last-checkpoint.version", view=last_checkpoint)
+@rule("LCP004", requires="last-checkpoint.version", view=last_checkpoint, fix=DELETE_HINT_IF_NO_CHECKPOINT_WAS_LOST)
 def hint_beyond_checkpoints() -> pl.Expr:
     """The `_last_checkpoint` file names a later version than any complete checkpoint.
 
     Readers that trust it look for files that do not exist.
-    Fix: Find out whether a checkpoint file was lost; if so, restore it from backup. Otherwise delete
-    `_last_checkpoint`: readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         version: 10, newest_checkpoint: 20
@@ -113,7 +116,9 @@ def _states_one_part() -> pl.Expr:
     return ((pl.col("parts") == 1) & pl.col("listed_part_counts").list.contains(0)).fill_null(False)
 
 
-@rule("LCP011", requires="last-checkpoint.parts", view=last_checkpoint, divergence="S27", fix=DELETE_HINT)
+@rule(
+    "LCP011", requires="last-checkpoint.parts", view=last_checkpoint, divergence="S27", fix=DELETE_HINT_IF_READERS_FAIL
+)
 def hint_states_one_part() -> pl.Expr:
     """The `_last_checkpoint` file states one part, but the checkpoint is a single file without parts.
 
@@ -136,7 +141,7 @@ def hint_size_differs() -> pl.Expr:
 
     Readers plan memory with it. The protocol does not say whether actions in sidecars count, so every way of counting
     is accepted.
-    Fix: No repair is needed; the next checkpoint writes the file again.
+    Fix (none): No repair is needed; the next checkpoint writes the file again.
 
     Conforms::
         size: 12, has_sidecars: true, actual_sizes: [2, 12]
@@ -155,13 +160,12 @@ def _size_differs() -> pl.Expr:
     return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
 
 
-@rule("LCP013", requires="last-checkpoint.size", view=last_checkpoint)
+@rule("LCP013", requires="last-checkpoint.size", view=last_checkpoint, fix=DELETE_HINT)
 def hint_size_wrong() -> pl.Expr:
     """The size in the `_last_checkpoint` file is not the number of actions of any checkpoint of its version.
 
     No checkpoint of the version has sidecars, so there is one way to count its actions. Writers that state bytes, or
     only the number of files, make readers plan too much or too little memory.
-    Fix: No repair is needed; the next checkpoint writes the file again. Use a writer that counts all actions.
 
     Conforms::
         size: 12, has_sidecars: false, actual_sizes: [12]
@@ -173,7 +177,9 @@ def hint_size_wrong() -> pl.Expr:
     return ~pl.col("has_sidecars") & _size_differs()
 
 
-@rule("LCP014", requires="last-checkpoint.form", view=last_checkpoint, divergence="S72", fix=DELETE_HINT)
+@rule(
+    "LCP014", requires="last-checkpoint.form", view=last_checkpoint, divergence="S72", fix=DELETE_HINT_IF_READERS_FAIL
+)
 def hint_is_empty() -> pl.Expr:
     """The `_last_checkpoint` file is empty.
 
@@ -224,7 +230,9 @@ def hint_add_files_differ() -> pl.Expr:
     return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
 
 
-@rule("LCP012", requires="last-checkpoint.schema", view=last_checkpoint, divergence="S16", fix=DELETE_HINT)
+@rule(
+    "LCP012", requires="last-checkpoint.schema", view=last_checkpoint, divergence="S16", fix=DELETE_HINT_IF_READERS_FAIL
+)
 def hint_schema_differs() -> pl.Expr:
     """The checkpointSchema in the `_last_checkpoint` file matches the columns of no checkpoint of its version.
 
@@ -245,7 +253,7 @@ def hint_without_checksum() -> pl.Expr:
 
     Readers cannot detect a file that was damaged or mixed from two writes. (The replacement is visible when an older
     checkpoint still exists.)
-    Fix: No repair is needed. Use a writer that stores the checksum.
+    Fix (none): No repair is needed. Use a writer that stores the checksum.
 
     Conforms::
         has_checksum: true, checkpoint_listed: true, older_checkpoint_listed: true
@@ -263,7 +271,7 @@ def hint_checksum_uses_pair_order() -> pl.Expr:
 
     The protocol sorts paths, Delta Spark sorts complete pairs. The two differ for arrays of more than ten elements.
     Readers that follow the protocol treat the file as damaged and list the complete log.
-    Fix: No repair is needed; the content of the file is correct.
+    Fix (none): No repair is needed; the content of the file is correct.
 
     Conforms::
         checksum: matches

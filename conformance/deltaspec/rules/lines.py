@@ -12,8 +12,8 @@ def line_is_not_json() -> pl.Expr:
     """A line of the log is not a JSON object.
 
     Readers fail on the version, or skip the line and lose its action.
-    Fix: Restore the commit file from backup. Do not repair an incomplete commit by hand: actions after the damaged line
-    may be lost too.
+    Fix (restore): Restore the commit file from backup. Do not repair an incomplete commit by hand: actions after
+    the damaged line may be lost too.
 
     Conforms::
         json_error: null
@@ -28,9 +28,9 @@ def several_actions_in_a_line() -> pl.Expr:
     """A line of the log contains more than one action.
 
     Readers that take the first key they know lose the other actions.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files. The writer must write each action on its own line.
+    Fix (restore): If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last
+    version before the defect, then repeat later changes with a corrected writer. Otherwise restore the log from
+    backup. Do not edit or delete commit files. The writer must write each action on its own line.
 
     Conforms::
         known_actions: 1
@@ -47,8 +47,8 @@ def unrecognized_key_in_line() -> pl.Expr:
 
     A line wraps exactly one action, but clients must ignore fields that they do not recognize and should not fail on
     them. Engines ignore the key; the known action of the line is checked as usual.
-    Fix: No repair is needed. Do not edit the commit file. The writer must put additional information into fields of
-    the action or into `commitInfo`.
+    Fix (none): No repair is needed. Do not edit the commit file. The writer must put additional information into
+    fields of the action or into `commitInfo`.
 
     Conforms::
         unrecognized_key: null
@@ -64,7 +64,7 @@ def line_without_action() -> pl.Expr:
 
     The protocol requires one action for each line and does not mention empty objects or null. Some readers fail on
     them.
-    Fix: No repair is needed if your readers accept the line. Fix the writer; do not edit the commit file.
+    Fix (none): No repair is needed if your readers accept the line. Fix the writer; do not edit the commit file.
 
     Conforms::
         actions: 1, unexpected_whitespace: null, json_error: null
@@ -82,9 +82,9 @@ def repeated_key() -> pl.Expr:
     """A JSON object in the log has the same key twice.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different tables.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files. The writer must write each key once.
+    Fix (restore): If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last
+    version before the defect, then repeat later changes with a corrected writer. Otherwise restore the log from
+    backup. Do not edit or delete commit files. The writer must write each key once.
 
     Conforms::
         repeated_key: null
@@ -99,8 +99,8 @@ def unexpected_whitespace() -> pl.Expr:
     """A line of the log is blank, or has a byte order mark or a carriage return.
 
     The protocol does not mention these characters. Most readers accept them, some fail.
-    Fix: No repair is needed if your readers accept the file. The writer must end each action with a line feed and write
-    nothing else.
+    Fix (none): No repair is needed if your readers accept the file. The writer must end each action with a line
+    feed and write nothing else.
 
     Conforms::
         unexpected_whitespace: null
@@ -116,9 +116,9 @@ def lone_surrogate_in_line() -> pl.Expr:
 
     The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
     read different values or fail. Known actions in such a line are not checked.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files. The writer must not cut strings within a character.
+    Fix (restore): If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last
+    version before the defect, then repeat later changes with a corrected writer. Otherwise restore the log from
+    backup. Do not edit or delete commit files. The writer must not cut strings within a character.
 
     Conforms::
         has_lone_surrogate: false
@@ -165,8 +165,8 @@ def malformed_cdc() -> pl.Expr:
     """A cdc action has a missing required field or a field of the wrong type.
 
     Readers of the change data feed fail on the version, or miss changes.
-    Fix: Fix the writer. Reload downstream consumers from a snapshot and read the feed from a later version; the table's
-    rows are not affected.
+    Fix (rewrite): Fix the writer. Reload downstream consumers from a snapshot and read the feed from a later
+    version; the table's rows are not affected.
 
     Conforms::
         kind: cdc, schema_error: null
@@ -220,8 +220,8 @@ def malformed_txn() -> pl.Expr:
     """A txn action has a missing required field or a field of the wrong type.
 
     The application cannot determine what it has already written, so it repeats or loses data.
-    Fix: Fix the writer: txn needs appId (string) and version (long). Check which data the stream already wrote before
-    it resumes.
+    Fix (decide): Fix the writer: txn needs appId (string) and version (long). Check which data the stream already
+    wrote before it resumes.
 
     Conforms::
         kind: txn, schema_error: null
@@ -241,9 +241,10 @@ def malformed_domain_metadata() -> pl.Expr:
     """A domainMetadata action has a missing required field or a field of the wrong type.
 
     Readers of the domain fail, or treat it as missing.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files. The action needs domain, configuration (a string; before r3 a map of strings) and removed.
+    Fix (restore): If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last
+    version before the defect, then repeat later changes with a corrected writer. Otherwise restore the log from
+    backup. Do not edit or delete commit files. The action needs domain, configuration (a string; before r3 a map of
+    strings) and removed.
 
     Conforms::
         kind: domainMetadata, schema_error: null
@@ -258,10 +259,10 @@ def malformed_row_id_high_water_mark() -> pl.Expr:
     """A rowIdHighWaterMark action has a missing required field or a field of the wrong type.
 
     The next writer does not know which row ids are used, and assigns them twice.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files. The action needs highWaterMark (a long) and, in the oldest revision, preservedRowIds (a
-    boolean).
+    Fix (restore): If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last
+    version before the defect, then repeat later changes with a corrected writer. Otherwise restore the log from
+    backup. Do not edit or delete commit files. The action needs highWaterMark (a long) and, in the oldest revision,
+    preservedRowIds (a boolean).
 
     Conforms::
         kind: rowIdHighWaterMark, schema_error: null

@@ -2,7 +2,12 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import DELETE_COMPACTION, REWRITE_CHECKPOINT
+from deltaspec.rules.fixes import (
+    DELETE_CHECKSUM_OR_RESTORE,
+    DELETE_COMPACTION,
+    DELETE_COMPACTION_OR_RESTORE,
+    REWRITE_CHECKPOINT,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.log_files import listing
 
@@ -22,8 +27,8 @@ def commit_missing() -> pl.Expr:
     """Commits that are needed to read the version are missing.
 
     Readers cannot reconstruct the table, because the changes of the missing commits are unknown.
-    Fix: Restore the commit files from backup. Do not rename other commits or write empty ones to close the gap: rows
-    would be lost or come back without an error.
+    Fix (restore): Restore the commit files from backup. Do not rename other commits or write empty ones to close
+    the gap: rows would be lost or come back without an error.
 
     Conforms::
         missing_commits_before: 0
@@ -73,8 +78,8 @@ def checkpoint_beyond_the_log() -> pl.Expr:
     """A checkpoint has a later version than the latest commit.
 
     Its commit failed or was deleted, so readers may start from a state that was never committed.
-    Fix: Restore the missing commits from backup if they existed. Move the checkpoint out of the log only if no commit
-    of its version ever succeeded: it may be the only copy of the state.
+    Fix (restore): Restore the missing commits from backup if they existed. Move the checkpoint out of the log only
+    if no commit of its version ever succeeded: it may be the only copy of the state.
 
     Conforms::
         kind: classic checkpoint, version: 7, latest_commit: 7
@@ -87,15 +92,13 @@ def checkpoint_beyond_the_log() -> pl.Expr:
     return is_checkpoint & (pl.col("version") > pl.col("latest_commit"))
 
 
-@rule("LOG005", requires="checksum.after-commit", view=listing)
+@rule("LOG005", requires="checksum.after-commit", view=listing, fix=DELETE_CHECKSUM_OR_RESTORE)
 def checksum_beyond_the_log() -> pl.Expr:
     """A version checksum has a later version than the latest commit.
 
     Either the commit was deleted or lost, and readers return the table without its changes. Or it never succeeded, and
     the next commit of that version will not match the checksum. (On catalog-managed tables a ratified commit may not be
     published yet; they are not checked.)
-    Fix: Restore the missing commit from backup if it existed; unreferenced data files can be a trace of it. Otherwise
-    delete the `.crc` file.
 
     Conforms::
         kind: checksum, version: 7, latest_commit: 7, catalog_managed: false
@@ -112,8 +115,8 @@ def multipart_checkpoint_in_v2_table() -> pl.Expr:
     """A multipart checkpoint was written although the table supports v2Checkpoint.
 
     Parts of concurrent writers can be mixed. V2 checkpoints exist to prevent that.
-    Fix: Write a new checkpoint with a corrected writer. It must write V2 checkpoints. Keep the parts until the new
-    checkpoint exists; log cleanup deletes them.
+    Fix (rewrite): Write a new checkpoint with a corrected writer. It must write V2 checkpoints. Keep the parts
+    until the new checkpoint exists; log cleanup deletes them.
 
     Conforms::
         kind: multipart checkpoint, v2_checkpoint_supported: false
@@ -129,8 +132,8 @@ def uuid_checkpoint_without_feature() -> pl.Expr:
     """A checkpoint has a UUID name although the table does not support v2Checkpoint.
 
     Clients of this table need not understand V2 checkpoints. They may ignore it and read an older state, or fail.
-    Fix: Write a classic checkpoint with `DeltaTable.create_checkpoint()` (delta-rs), or run `ALTER TABLE t SET
-    TBLPROPERTIES ('delta.feature.v2Checkpoint' = 'supported')`. Keep this checkpoint until another one exists.
+    Fix (decide): Write a classic checkpoint with `DeltaTable.create_checkpoint()` (delta-rs), or run `ALTER TABLE t
+    SET TBLPROPERTIES ('delta.feature.v2Checkpoint' = 'supported')`. Keep this checkpoint until another one exists.
 
     Conforms::
         kind: uuid checkpoint, v2_checkpoint_supported: true
@@ -163,8 +166,8 @@ def misspelled_log_file_name() -> pl.Expr:
     """The name of a file resembles the name of a log file, but does not have its form.
 
     Clients ignore the file, which is rarely intended. A commit with a 19-digit version, for example, is not a commit.
-    Fix: Find out what wrote the file. If its content belongs to the table, write the changes again with a conforming
-    writer. Do not rename a file into a commit that later commits did not see.
+    Fix (decide): Find out what wrote the file. If its content belongs to the table, write the changes again with a
+    conforming writer. Do not rename a file into a commit that later commits did not see.
 
     Conforms::
         resembles: null
@@ -180,8 +183,8 @@ def commit_of_first_checkpoint_missing() -> pl.Expr:
 
     Checkpoints contain no commitInfo. Time travel by timestamp loses the version, and the next timestamp cannot be
     checked.
-    Fix: Restore the commit file from backup. Otherwise wait until a newer checkpoint is the oldest one; configure
-    cleanup to keep the commit of the oldest checkpoint.
+    Fix (restore): Restore the commit file from backup. Otherwise wait until a newer checkpoint is the oldest one;
+    configure cleanup to keep the commit of the oldest checkpoint.
 
     Conforms::
         commit_cleaned_up: false, in_commit_timestamps_enabled: true
@@ -200,7 +203,7 @@ def commit_of_first_checkpoint_missing_in_vain() -> pl.Expr:
     The protocol says that the commit must be preserved, because features may need its commitInfo, in a list of steps
     that cleanup could use. Time travel by timestamp, history and the change data feed lose the version. (With in-commit
     timestamps, LOG009 reports a violation.)
-    Fix: Configure cleanup to keep the commit of the oldest checkpoint. The table itself is complete.
+    Fix (none): Configure cleanup to keep the commit of the oldest checkpoint. The table itself is complete.
 
     Conforms::
         commit_cleaned_up: false, in_commit_timestamps_enabled: false
@@ -218,8 +221,8 @@ def older_commits_missing() -> pl.Expr:
 
     Log cleanup deletes the oldest commits first, so something else deleted these. Time travel and the change data feed
     fail for the versions after the gap.
-    Fix: Restore the commit files from backup if these versions are needed. Otherwise let the next cleanup delete the
-    older commits (`DeltaTable.cleanup_metadata()` in delta-rs).
+    Fix (restore): Restore the commit files from backup if these versions are needed. Otherwise let the next cleanup
+    delete the older commits (`DeltaTable.cleanup_metadata()` in delta-rs).
 
     Conforms::
         older_missing_commits: null
@@ -229,14 +232,12 @@ def older_commits_missing() -> pl.Expr:
     return pl.col("older_missing_commits") > 0
 
 
-@rule("LOG011", requires="compaction.equals-replay", view=listing)
+@rule("LOG011", requires="compaction.equals-replay", view=listing, fix=DELETE_COMPACTION_OR_RESTORE)
 def compaction_beyond_the_log() -> pl.Expr:
     """A log compaction ends after the latest commit.
 
     Commits of its range failed or were deleted, so it contains actions that were never committed. (On catalog-managed
     tables a ratified commit may not be published yet; another rule checks them.)
-    Fix: Restore the missing commits from backup if they existed. Otherwise delete the compaction file; compactions are
-    optional and the commits have the complete history.
 
     Conforms::
         kind: compaction, end_version: 7, latest_commit: 7, catalog_managed: false
@@ -260,8 +261,8 @@ def commits_before_first_checkpoint() -> pl.Expr:
 
     Cleanup deleted the checkpoint that they need, or was interrupted. Time travel and the change data feed fail for
     these versions.
-    Fix: Restore the older checkpoint from backup if these versions are needed. Otherwise let the next cleanup delete
-    the commits (`DeltaTable.cleanup_metadata()` in delta-rs).
+    Fix (restore): Restore the older checkpoint from backup if these versions are needed. Otherwise let the next
+    cleanup delete the commits (`DeltaTable.cleanup_metadata()` in delta-rs).
 
     Conforms::
         unreachable_commits: 0, cleanup_revision: current
@@ -295,7 +296,7 @@ def checksum_left_by_cleanup() -> pl.Expr:
     """A version checksum remains although cleanup deleted its commit.
 
     It cannot be compared with anything. Such files accumulate and make listing the log slower.
-    Fix: Delete the `.crc` file.
+    Fix (none): No repair is needed. The `.crc` file can be deleted.
 
     Conforms::
         kind: checksum, version: 4, cleaned_up_to: 4, cleanup_revision: current
@@ -312,7 +313,7 @@ def staged_commit_left_by_cleanup() -> pl.Expr:
     """A staged commit remains although cleanup deleted the published commit of its version.
 
     The version is decided and gone. Such files accumulate and make listing the log slower.
-    Fix: Delete the staged file.
+    Fix (none): No repair is needed. The staged file can be deleted.
 
     Conforms::
         kind: staged commit, version: 4, cleaned_up_to: 4, catalog_managed: true

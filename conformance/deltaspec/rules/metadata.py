@@ -12,8 +12,8 @@ def table_id_is_not_guid() -> pl.Expr:
     """The id of a table is not a GUID.
 
     Clients and catalogs identify tables by this id. Ids that are not GUIDs may collide.
-    Fix: Do not change the id while streams read the table: they treat it as another table. Copy the table, or use an
-    engine that writes a metaData action with a GUID.
+    Fix (decide): Do not change the id while streams read the table: they treat it as another table. Copy the table,
+    or use an engine that writes a metaData action with a GUID.
 
     Conforms::
         id_is_guid: true
@@ -59,9 +59,9 @@ def unknown_type() -> pl.Expr:
     Readers fail on the table. (The type is `integer`, not `int`; examples of the protocol are wrong here, E16. Types of
     proposals need the feature of the proposal. A user-defined type needs a `sqlType`, and other members that are
     strings.)
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files. If a newer revision defines the type, validate with that revision.
+    Fix (restore): If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last
+    version before the defect, then repeat later changes with a corrected writer. Otherwise restore the log from
+    backup. Do not edit or delete commit files. If a newer revision defines the type, validate with that revision.
 
     Conforms::
         schema_fault: null, undefined_types: null
@@ -119,7 +119,7 @@ def nested_partition_column() -> pl.Expr:
     """The table is partitioned by a struct, array or map column.
 
     The protocol defines partition values only for primitive types. Engines refuse the table or invent a format.
-    Fix: Copy the rows into a new table that is partitioned by primitive columns.
+    Fix (rewrite): Copy the rows into a new table that is partitioned by primitive columns.
 
     Conforms::
         nested_partition_columns: []
@@ -134,8 +134,8 @@ def repeated_column_name() -> pl.Expr:
     """Two columns of the same struct have names that are equal or differ only in case.
 
     Case-insensitive engines fail, or return one column for the other.
-    Fix: Rename one column with `ALTER TABLE t RENAME COLUMN` in a case-sensitive engine; this needs column mapping.
-    Otherwise restore the version before.
+    Fix (restore): Rename one column with `ALTER TABLE t RENAME COLUMN` in a case-sensitive engine; this needs
+    column mapping. Otherwise restore the version before.
 
     Conforms::
         repeated_columns: []
@@ -150,8 +150,8 @@ def format_is_not_parquet() -> pl.Expr:
     """The format provider of the table is not Parquet.
 
     New tables must use Parquet. The protocol does not say how readers treat another provider.
-    Fix: No repair is needed for an old table that an engine still reads. Copy its rows into a new table before that
-    engine is retired.
+    Fix (rewrite): No repair is needed for an old table that an engine still reads. Copy its rows into a new table
+    before that engine is retired.
 
     Conforms::
         provider: parquet
@@ -167,8 +167,9 @@ def lone_surrogate_in_schema() -> pl.Expr:
 
     The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
     read different schemas or fail. The schema is not checked.
-    Fix: If an engine can load the table, rename the column or change its comment with it. Otherwise run `RESTORE TABLE
-    t TO VERSION AS OF n` with the last version before the defect. The writer must not cut strings within a character.
+    Fix (restore): If an engine can load the table, rename the column or change its comment with it. Otherwise run
+    `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect. The writer must not cut strings
+    within a character.
 
     Conforms::
         schema_fault: null
@@ -184,8 +185,8 @@ def void_partition_column() -> pl.Expr:
     """A partition column has type void.
 
     The protocol does not define partition values of type void. Engines fail, or read null for every file.
-    Fix: Give the column a type with `CREATE OR REPLACE TABLE t PARTITIONED BY (...) AS SELECT`, or write the table
-    without this partition column.
+    Fix (rewrite): Give the column a type with `CREATE OR REPLACE TABLE t PARTITIONED BY (...) AS SELECT`, or write
+    the table without this partition column.
 
     Conforms::
         void_partition_columns: []

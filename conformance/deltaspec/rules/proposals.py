@@ -29,8 +29,8 @@ def type_of_no_listed_proposal() -> pl.Expr:
     """A column has an interval type without intervalTypes, or a user-defined type, which no feature gates.
 
     Delta Spark has always written such columns. Clients that do not know the type cannot load the table.
-    Fix: Replace the column by one of the type that files store: `integer` or `long` for intervals, and the `sqlType` of
-    a user-defined type. No repair is needed if your clients read the table.
+    Fix (decide): Replace the column by one of the type that files store: `integer` or `long` for intervals, and the
+    `sqlType` of a user-defined type. No repair is needed if your clients read the table.
 
     Conforms::
         requirement: interval-types.feature, fault: null
@@ -47,8 +47,8 @@ def proposed_type_misspelled() -> pl.Expr:
     """The name of an interval, geometry or geography type is not in the form of its proposal.
 
     Clients that expect the canonical name cannot load the table.
-    Fix: Change the type in the schema with an engine that can load the table, or run `RESTORE TABLE t TO VERSION AS OF
-    n` with the last version before the defect, then repeat later changes with a corrected writer.
+    Fix (restore): Change the type in the schema with an engine that can load the table, or run `RESTORE TABLE t TO
+    VERSION AS OF n` with the last version before the defect, then repeat later changes with a corrected writer.
 
     Conforms::
         requirement: interval-types.names, fault: null
@@ -75,8 +75,8 @@ def user_defined_type_misused() -> pl.Expr:
 
     Partition values and bounds of such types are not defined, Iceberg does not know them, and readers of the stored
     type need its feature.
-    Fix: Choose another partition or clustering column, disable Iceberg compatibility, or add the feature with `ALTER
-    TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
+    Fix (decide): Choose another partition or clustering column, disable Iceberg compatibility, or add the feature
+    with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
 
     Conforms::
         requirement: user-defined-types.not-a-key, fault: null
@@ -100,8 +100,9 @@ def writer_compatibility_without_base() -> pl.Expr:
     """Iceberg writer compatibility is enabled without the Iceberg compatibility or the mapping by id that it requires.
 
     Converters to Iceberg rely on both, and their tables cannot be written by Iceberg engines otherwise.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with `delta.enableIcebergCompatV2` (for V3 `delta.enableIcebergCompatV3`)
-    set to true. The mapping mode of an existing table cannot become `id`: copy its rows into a new table.
+    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES` with `delta.enableIcebergCompatV2` (for V3
+    `delta.enableIcebergCompatV3`) set to true. The mapping mode of an existing table cannot become `id`: copy its
+    rows into a new table.
 
     Conforms::
         requirement: iceberg-writer-compat.base-enabled, fault: null
@@ -126,7 +127,7 @@ def schema_breaks_writer_compatibility() -> pl.Expr:
     """The schema has a name, a type or a changed map key that Iceberg writer compatibility forbids.
 
     Engines that write the table through Iceberg derive names from ids, and know neither `byte` nor `short`.
-    Fix: Copy the rows into a new table with Iceberg writer compatibility and supported types, or set
+    Fix (decide): Copy the rows into a new table with Iceberg writer compatibility and supported types, or set
     `delta.enableIcebergWriterCompatV1` to false.
 
     Conforms::
@@ -151,7 +152,8 @@ def feature_breaks_writer_compatibility() -> pl.Expr:
     """The table supports or uses a feature that Iceberg writer compatibility does not allow.
 
     Engines that write the table through Iceberg do not maintain the feature.
-    Fix: Run `ALTER TABLE t DROP FEATURE NAME`, remove its use, or set `delta.enableIcebergWriterCompatV1` to false.
+    Fix (decide): Run `ALTER TABLE t DROP FEATURE NAME`, remove its use, or set `delta.enableIcebergWriterCompatV1`
+    to false.
 
     Conforms::
         requirement: iceberg-writer-compat.features, fault: null
@@ -167,8 +169,8 @@ def adaptive_metadata_without_enabled_feature() -> pl.Expr:
     """The table supports adaptiveMetadata, but a feature that it requires is not enabled.
 
     Manifests identify columns by their ids, and contain row ids and commit timestamps.
-    Fix: Enable the feature with its property, for example `ALTER TABLE t SET TBLPROPERTIES ('delta.enableRowTracking' =
-    'true')`.
+    Fix (decide): Enable the feature with its property, for example `ALTER TABLE t SET TBLPROPERTIES
+    ('delta.enableRowTracking' = 'true')`.
 
     Conforms::
         requirement: adaptive-metadata.enabled-features, fault: null
@@ -188,8 +190,8 @@ def bound_of_proposed_type() -> pl.Expr:
     """Statistics have a bound that the proposal of the column's type forbids, or in another form.
 
     Readers that compare such bounds may skip files with matching rows.
-    Fix: Recompute statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` in Delta Spark, after the writer is
-    corrected.
+    Fix (rewrite): Recompute statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` in Delta Spark, after the
+    writer is corrected.
 
     Conforms::
         requirement: geospatial.bounds, fault: null
@@ -212,7 +214,7 @@ def partition_value_of_proposed_type() -> pl.Expr:
     """A partition value of an interval or nanosecond timestamp is not in the form that the proposal defines.
 
     Readers fail, or read another value.
-    Fix: Rewrite the partition with a corrected writer, for example with `replaceWhere` in Delta Spark.
+    Fix (rewrite): Rewrite the partition with a corrected writer, for example with `replaceWhere` in Delta Spark.
 
     Conforms::
         requirement: interval-types.partition-values, fault: null
@@ -229,7 +231,7 @@ def malformed_collated_statistics() -> pl.Expr:
 
     Readers that skip files under a collation fail or ignore the bounds. (The bounds themselves are not checked, because
     only the provider defines the order.)
-    Fix: Recompute statistics with a corrected writer, for example with `OPTIMIZE t`.
+    Fix (rewrite): Recompute statistics with a corrected writer, for example with `OPTIMIZE t`.
 
     Conforms::
         requirement: collations.statistics-form, fault: null
@@ -249,7 +251,7 @@ def file_action_breaks_adaptive_metadata() -> pl.Expr:
     """A remove does not have the fields that adaptiveMetadata requires, or a deletion vector is stored inline.
 
     Writers that fold the action into a manifest cannot represent it.
-    Fix: Let a writer that supports adaptiveMetadata rewrite the file. Stop writers that do not.
+    Fix (rewrite): Let a writer that supports adaptiveMetadata rewrite the file. Stop writers that do not.
 
     Conforms::
         requirement: adaptive-metadata.removes, fault: null
@@ -265,7 +267,8 @@ def malformed_collation_versions() -> pl.Expr:
     """The domain of collations does not map identifiers to lists of versions.
 
     Writers do not know for which version of a collation they should write statistics.
-    Fix: Set a collation again with `ALTER TABLE t ALTER COLUMN c TYPE STRING COLLATE name`, or remove the domain.
+    Fix (decide): Set a collation again with `ALTER TABLE t ALTER COLUMN c TYPE STRING COLLATE name`, or remove the
+    domain.
 
     Conforms::
         fault_by_proposal: null
@@ -310,8 +313,8 @@ def stored_type_differs_from_proposal() -> pl.Expr:
     """A data file stores a column in another Parquet type than the proposal of its type defines.
 
     Readers fail, or read other values.
-    Fix: Rewrite the file with a corrected writer, for example by overwriting its partition (`replaceWhere` in Delta
-    Spark).
+    Fix (rewrite): Rewrite the file with a corrected writer, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark).
 
     Conforms::
         fault_by_proposal: null
@@ -327,7 +330,7 @@ def partition_columns_against_property() -> pl.Expr:
 
     Readers that open Parquet files directly miss the columns, or find them without need. (Writers may ignore the
     property.)
-    Fix: Rewrite the file with a writer that follows the property, or unset the property.
+    Fix (rewrite): Rewrite the file with a writer that follows the property, or unset the property.
 
     Conforms::
         kind: add, partition_columns_requested: true, absent_partition_columns: [], stored_partition_columns: ["day"]

@@ -12,8 +12,8 @@ def reader_features_without_version_3() -> pl.Expr:
     """A protocol has readerFeatures although minReaderVersion is not 3.
 
     Clients of that version ignore the list and read the table without the features.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each listed feature; the engine
-    raises both versions. If none is used, adding any supported feature writes a correct protocol.
+    Fix (restore): Restore the log from backup: Delta Spark cannot load such a table, so it cannot write a correct
+    protocol. Another engine that loads it can add a feature, which writes both versions.
 
     Conforms::
         min_reader_version: 3, reader_features: ["deletionVectors"]
@@ -29,8 +29,8 @@ def writer_features_without_version_7() -> pl.Expr:
     """A protocol has writerFeatures although minWriterVersion is not 7.
 
     Clients of that version ignore the list and write to the table without the features.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each listed feature; the engine
-    raises the version. If none is used, adding any supported feature writes a correct protocol.
+    Fix (restore): Restore the log from backup: Delta Spark cannot load such a table, so it cannot write a correct
+    protocol. Another engine that loads it can add a feature, which writes the version.
 
     Conforms::
         min_writer_version: 7, writer_features: ["appendOnly"]
@@ -81,7 +81,8 @@ def reader_version_3_without_writer_version_7() -> pl.Expr:
     """A protocol has minReaderVersion 3 but a minWriterVersion below 7.
 
     Writers without support for feature lists may write to a table whose readers need the features.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.minWriterVersion' = '7')`. Stop other writers until then.
+    Fix (restore): Restore the log from backup: Delta Spark cannot load such a table, so it cannot raise the
+    version. Stop other writers until then.
 
     Conforms::
         min_reader_version: 3, min_writer_version: 7
@@ -98,8 +99,8 @@ def dropped_feature() -> pl.Expr:
 
     One chapter forbids this, another describes how to drop features. Older versions of the table may still need the
     feature. (Features of a legacy version that no version used may be omitted on upgrade.)
-    Fix: No repair is needed if an engine dropped the feature with `ALTER TABLE t DROP FEATURE`. Otherwise add it again
-    with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
+    Fix (decide): If an engine dropped the feature with `ALTER TABLE t DROP FEATURE`, nothing is needed. Otherwise
+    add it again with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
 
     Conforms::
         dropped_features: [], uses_without_feature: [], removals_judged_elsewhere: ["checkpointProtection"]
@@ -117,8 +118,8 @@ def protocol_version_decreased() -> pl.Expr:
     """A protocol has a lower version than the previous one, although it drops no listed feature.
 
     The protocol does not mention this case. Clients that remember the higher version may refuse the table.
-    Fix: No repair is needed if the table needs no feature of the higher version. Otherwise add the feature again with
-    `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, which raises the version.
+    Fix (decide): If the table needs no feature of the higher version, nothing is needed. Otherwise add the feature
+    again with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, which raises the version.
 
     Conforms::
         min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2, dropped_features: [], uses_without_feature: [], removals_judged_elsewhere: []
@@ -142,9 +143,9 @@ def used_feature_not_supported() -> pl.Expr:
 
     Clients that do not know the feature assume that they can read and write the table. They fail, misread columns, or
     ignore constraints and properties.
-    Fix: Add the feature again with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`. To drop it,
-    run `ALTER TABLE t DROP FEATURE` afterwards, which removes its uses first. Then check the rows that were written in
-    between.
+    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, if the engine can load
+    the table; Delta Spark often cannot. To drop the feature, run `ALTER TABLE t DROP FEATURE` afterwards, which
+    removes its uses first. Then check the rows that were written in between.
 
     Conforms::
         uses_without_feature: []
@@ -160,8 +161,8 @@ def version_below_one() -> pl.Expr:
 
     The protocol describes versions from 1 on and does not say what lower versions mean. Some engines read such a table
     as version 1, others refuse it.
-    Fix: If an engine can load the table, run `ALTER TABLE t SET TBLPROPERTIES ('delta.minReaderVersion' = '1',
-    'delta.minWriterVersion' = '2')` with it. Otherwise restore the log from backup.
+    Fix (restore): Restore the log from backup: Delta Spark cannot load such a table, so it cannot write a correct
+    protocol.
 
     Conforms::
         min_reader_version: 1, min_writer_version: 1
@@ -180,8 +181,8 @@ def protection_dropped_too_early() -> pl.Expr:
 
     Clients then clean up the log step by step. A checkpoint that hides commits of dropped features may be deleted, and
     older readers fail on those commits. (The feature is a proposal.)
-    Fix: Run `ALTER TABLE t DROP FEATURE checkpointProtection TRUNCATE HISTORY`, which deletes the older commits and
-    checkpoints. Older versions of the table are then lost.
+    Fix (decide): Restore the version before the drop, or accept that the older versions are no longer protected.
+    Delta Spark refuses to drop the feature again with `TRUNCATE HISTORY`, because the table no longer has it.
 
     Conforms::
         protected_before: null

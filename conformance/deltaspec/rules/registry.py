@@ -1,24 +1,28 @@
 """Register rules: one Polars expression over one view each, documented by its docstring.
 
 The first line of the docstring is the message of a finding. The next paragraph says why it matters, and the paragraph
-that begins with `Fix:` how to repair it, unless `rules/fixes.py` has the text. The `Conforms::` and `Violates::` blocks
+that begins with `Fix (class):` how to repair it, unless `rules/fixes.py` or `rules/command_fixes.py` has the fix. The
+class is a key of `deltaspec.scales.FIX_CLASSES`. The `Conforms::` and `Violates::` blocks
 contain example rows of the view, one a line, which are the rule's unit test.
 """
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import polars as pl
 
+from deltaspec.fix_cases import Fix, FixCase, advise
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules.examples import parse_rows
-from deltaspec.scales import LEVELS, Level, Severity
+from deltaspec.scales import LEVELS, FixClass, Level, Severity
 from deltaspec.views.base import View
 
 _SEVERITY_OF_STRENGTH: dict[str, Severity] = {"must": "violation", "is": "violation", "should": "warning"}
+_FIX = re.compile(r"^Fix \((\w+)\):", re.MULTILINE)
 
 
 class Rule(msgspec.Struct, frozen=True, dict=True):
@@ -39,8 +43,8 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
     """Last revision in which the rule applies."""
     warning: bool = False
     """Whether findings are warnings although the requirement is a must; its reading gives the reason."""
-    shared_fix: str | None = None
-    """A fix of several rules; None if the docstring has it."""
+    shared_fix: Fix | None = None
+    """A fix of several rules or with several cases; None if the docstring has it."""
     without_feature: bool = False
     """Whether it can be the only rule that a table without the feature of its requirements violates."""
 
@@ -111,19 +115,33 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
     def why(self) -> str:
         return self._parts[0]
 
+    @cached_property
+    def fix_cases(self) -> Fix:
+        """What to do about a finding, for each of its causes. The first case is the most frequent one."""
+        fix_class, text = cast(FixClass, self._parts[1]), self._parts[2]
+        is_plan = fix_class == "repair"
+        own = FixCase(fix_class=fix_class, text="" if is_plan else text, by_hand=text if is_plan else "")
+        return self.shared_fix or (own,)
+
+    @property
+    def fix_class(self) -> FixClass:
+        """Class of the most frequent case."""
+        return self.fix_cases[0].fix_class
+
     @property
     def fix(self) -> str:
-        return self.shared_fix or self._parts[1]
+        """All cases in sentences."""
+        return advise(self.fix_cases)
 
     @property
     def conforms(self) -> list[dict[str, Any]]:
         """Example rows without a finding."""
-        return parse_rows(self._parts[2])
+        return parse_rows(self._parts[3])
 
     @property
     def violates(self) -> list[dict[str, Any]]:
         """Example rows that are findings."""
-        return parse_rows(self._parts[3])
+        return parse_rows(self._parts[4])
 
     @cached_property
     def built_expression(self) -> pl.Expr:
@@ -142,12 +160,12 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
         return self.view.decided_by.union(*(self.view.columns[name].decided_by for name in self.reads))
 
     @cached_property
-    def _parts(self) -> tuple[str, str, str, str]:
-        """Return the rest of the docstring: why it matters, how to fix it, and the blocks of examples."""
+    def _parts(self) -> tuple[str, str, str, str, str]:
+        """Return the rest of the docstring: why it matters, class and text of the fix, and the blocks of examples."""
         text, _, violating = (inspect.getdoc(self.expression) or "").partition("Violates::")
         text, _, conforming = text.partition("Conforms::")
-        why, _, fix = text.strip().partition("\n")[2].partition("Fix:")
-        return " ".join(why.split()), " ".join(fix.split()), conforming, violating
+        why, fix_class, fix = (*_FIX.split(text.strip().partition("\n")[2], maxsplit=1), "", "")[:3]
+        return " ".join(why.split()), fix_class, " ".join(fix.split()), conforming, violating
 
 
 def _load_rule(code: str) -> Rule:
@@ -170,7 +188,7 @@ def rule(
     until: str = REVISIONS[-1],
     warning: bool = False,
     without_feature: bool = False,
-    fix: str | None = None,
+    fix: Fix | None = None,
 ) -> Callable[[Callable[[], pl.Expr]], Callable[[], pl.Expr]]:
     """Register a function that returns the expression of a rule; its name becomes the name of the rule.
 
@@ -185,7 +203,8 @@ def rule(
         warning: findings are warnings although the requirement is a must; its reading gives the reason.
         without_feature: it can be the only rule that a table without the feature of its requirements violates, mostly
             because it forbids the use of the feature there.
-        fix: constant of `deltaspec.rules.fixes`, if several rules share the fix; then the docstring has none.
+        fix: constant of `deltaspec.rules.fixes` or `command_fixes`, if several rules share the fix, or if it has several
+            cases or commands; then the docstring has none.
     """
 
     def register(expression: Callable[[], pl.Expr]) -> Callable[[], pl.Expr]:

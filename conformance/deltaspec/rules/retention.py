@@ -12,8 +12,8 @@ def removed_file_deleted_too_early() -> pl.Expr:
 
     Running queries and time travel within the retention period fail. The protocol names no property, so
     delta.deletedFileRetentionDuration or one week applies.
-    Fix: Restore the file from backup if older versions are needed. Run `VACUUM` with at least the retention period, and
-    do not disable its retention check.
+    Fix (restore): Restore the file from backup if older versions are needed. Run `VACUUM` with at least the
+    retention period, and do not disable its retention check.
 
     Conforms::
         deletion_timestamp: 1700000000000, retention_cutoff: 1700000000001, exists: false
@@ -29,8 +29,8 @@ def removed_vector_deleted_too_early() -> pl.Expr:
     """A deletion-vector file was deleted before the retention period after its removal ended.
 
     Time travel within the retention period fails, or returns deleted rows.
-    Fix: Restore the file from backup if older versions are needed. Run `VACUUM` with an engine that supports deletion
-    vectors, with at least the retention period.
+    Fix (restore): Restore the file from backup if older versions are needed. Run `VACUUM` with an engine that
+    supports deletion vectors, with at least the retention period.
 
     Conforms::
         deletion_timestamp: 1700000000000, retention_cutoff: 1700000000001, vector_exists: false
@@ -49,8 +49,8 @@ def log_cleaned_up_too_early() -> pl.Expr:
 
     Versions within the retention period cannot be read. The first remaining version was committed after the cutoff, and
     no older state is left to reconstruct earlier versions. The protocol names no property for the cutoff.
-    Fix: Restore the log files from backup if older versions are needed. Otherwise no repair is possible; configure
-    cleanup with the retention period.
+    Fix (restore): Restore the log files from backup if older versions are needed. Otherwise no repair is possible;
+    configure cleanup with the retention period.
 
     Conforms::
         committed_at: 1699920000000, retention_cutoff: 1699920000000

@@ -2,18 +2,17 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import SYNC_IDENTITY
+from deltaspec.rules.command_fixes import ADD_FEATURE_OF_TYPE, ALLOW_NULL
+from deltaspec.rules.fixes import SYNC_OR_CHOOSE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import schema_fields
 
 
-@rule("SCH001", requires=("schema.types-need-features", "variant.feature"), view=schema_fields)
+@rule("SCH001", requires=("schema.types-need-features", "variant.feature"), view=schema_fields, fix=ADD_FEATURE_OF_TYPE)
 def type_without_feature() -> pl.Expr:
     """A column has a type whose feature the protocol does not support.
 
     Clients that do not know the type assume that they can read the table, and fail or misread the column.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with the feature of the type. Do not
-    drop the column: its values would be lost.
 
     Conforms::
         unsupported_feature: null
@@ -28,8 +27,8 @@ def malformed_identity() -> pl.Expr:
     """A property of an identity column has the wrong type, or its step is 0.
 
     Writers generate no values, or the same value for all rows.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Then add the identity column again with a valid start and step.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Then add the identity column again with a valid start and step.
 
     Conforms::
         identity_fault: null
@@ -39,7 +38,7 @@ def malformed_identity() -> pl.Expr:
     return pl.col("identity_fault").is_not_null()
 
 
-@rule("SCH003", requires="identity-columns.mark-in-sequence", view=schema_fields, fix=SYNC_IDENTITY)
+@rule("SCH003", requires="identity-columns.mark-in-sequence", view=schema_fields, fix=SYNC_OR_CHOOSE)
 def identity_mark_off_sequence() -> pl.Expr:
     """The high-water mark of an identity column is not a value of its sequence.
 
@@ -59,8 +58,8 @@ def malformed_collation() -> pl.Expr:
     """The collations of a string column are malformed, or the protocol does not support collations.
 
     Clients compare the strings by their bytes, or fail. (Collations are a proposal.)
-    Fix: Set the collation again with `ALTER TABLE t ALTER COLUMN c TYPE STRING COLLATE name` in Delta Spark, which also
-    adds the feature.
+    Fix (restore): Restore the version before the defect: Delta Spark fails on the column. Then set the collation
+    with `ALTER TABLE t ALTER COLUMN c TYPE STRING COLLATE name`, which also adds the feature.
 
     Conforms::
         collation_fault: null
@@ -70,13 +69,12 @@ def malformed_collation() -> pl.Expr:
     return pl.col("collation_fault").is_not_null()
 
 
-@rule("SCH005", requires="schema.void", view=schema_fields, divergence="S65")
+@rule("SCH005", requires="schema.void", view=schema_fields, divergence="S65", fix=ALLOW_NULL)
 def void_without_null() -> pl.Expr:
     """A column, array element, map key or map value of type void cannot be null.
 
     Null is the only value of void, so no row can satisfy the schema. The protocol does not say what readers do: they
     fail or return null.
-    Fix: Allow null with `ALTER TABLE t ALTER COLUMN column DROP NOT NULL`, or drop the column.
 
     Conforms::
         void_without_null: null

@@ -2,7 +2,11 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import COMPARE_FILE_THEN_RECOMPUTE_STATISTICS, RECOMPUTE_STATISTICS
+from deltaspec.rules.fixes import (
+    COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
+    COMPARE_FILE_THEN_TIGHTEN_BOUNDS,
+    RECOMPUTE_STATISTICS,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.column_facts import column_facts
 from deltaspec.views.data.variant_paths import variant_paths
@@ -65,15 +69,12 @@ def tight_bound_not_in_data() -> pl.Expr:
     return pl.col("tight_bounds") & pl.col("loose_bound").is_not_null()
 
 
-@rule("STA004", requires="statistics.tight-by-default", view=column_facts)
+@rule("STA004", requires="statistics.tight-by-default", view=column_facts, fix=COMPARE_FILE_THEN_TIGHTEN_BOUNDS)
 def bound_not_in_data_without_flag() -> pl.Expr:
     """A bound is not the smallest or largest value of the file, and `tightBounds` is missing.
 
     Without the flag, bounds count as tight. Readers that answer MIN and MAX from the log return a value that the table
     does not contain.
-    Fix: Compare the file with the commit that added it, in case it was replaced. If it is right, recompute its
-    statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows with a conforming
-    writer. Filters lose no rows if a bound is only too wide.
 
     Conforms::
         tight_bounds: null, loose_bound: null
@@ -187,9 +188,9 @@ def non_standard_bound_format() -> pl.Expr:
 
     Examples are timestamps with a missing or unexpected zone, binary values, and numbers as strings. Some readers fail,
     others parse another value and skip rows.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer must use ISO 8601 for dates and timestamps, and omit bounds of binary
-    columns.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer must use ISO 8601 for dates and timestamps, and omit bounds
+    of binary columns.
 
     Conforms::
         type: timestamp, non_standard_bound: null
@@ -206,8 +207,8 @@ def bound_is_nan() -> pl.Expr:
 
     The protocol defines neither a format nor an order for NaN. Readers fail, ignore it, or treat it as the largest
     value.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer must omit the bounds of columns that contain NaN.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer must omit the bounds of columns that contain NaN.
 
     Conforms::
         has_nan_bound: false
@@ -223,9 +224,9 @@ def maximum_ignores_nan() -> pl.Expr:
     """A column that contains NaN has a maximum that is not NaN.
 
     Readers that treat NaN as the largest value, such as Spark, skip rows with NaN in filtered queries.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer must omit the maximum of columns that contain NaN. Read the rows without a
-    filter on the column.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer must omit the maximum of columns that contain NaN. Read the
+    rows without a filter on the column.
 
     Conforms::
         has_nan: true, max_is_nan: null, stats_max: null
@@ -242,9 +243,9 @@ def truncated_string_maximum() -> pl.Expr:
     """The maximum of a string column is a truncated prefix of the largest value.
 
     A footnote permits truncation, but the prefix is smaller than the value. Readers that trust it skip the file.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer must append a larger character to a truncated maximum, or omit it. Read
-    the rows without a filter on the column.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer must append a larger character to a truncated maximum, or
+    omit it. Read the rows without a filter on the column.
 
     Conforms::
         max_is_truncated: false, stats_max: "aa\\u007f", actual_max: "aab"
@@ -263,8 +264,8 @@ def timestamp_bound_finer_than_milliseconds() -> pl.Expr:
 
     A footnote requires truncation to milliseconds, but a tight bound must be a value of the file. Readers that support
     only milliseconds parse `.298677` as 298 seconds.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer should truncate bounds of timestamps to milliseconds.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer should truncate bounds of timestamps to milliseconds.
 
     Conforms::
         sub_millisecond_bound: null
@@ -318,9 +319,9 @@ def variant_bound_encoding_differs() -> pl.Expr:
     """A bound of a variant column is not metadata followed by value in Z85.
 
     The example of the protocol does not follow this either: its order is reversed and its length is not valid Z85.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer must store metadata, then value, padded with zeros to a multiple of four
-    bytes.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer must store metadata, then value, padded with zeros to a
+    multiple of four bytes.
 
     Conforms::
         ambiguous_variant_bound: null
@@ -335,8 +336,8 @@ def variant_bound_types_differ() -> pl.Expr:
     """A path of a variant column has a minimum and a maximum of different types.
 
     Readers that compare with one of them skip files that contain the value.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer must omit bounds of paths whose type differs between rows.
+    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer must omit bounds of paths whose type differs between rows.
 
     Conforms::
         variant_type_change: null
@@ -351,9 +352,9 @@ def variant_bound_of_mixed_types() -> pl.Expr:
     """A path of a variant column has a bound although its type differs between rows.
 
     Values of different types have no order. Readers that skip files by the bound lose rows of the other type.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer must omit bounds of such paths. Read the rows without a filter on the
-    column.
+    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer must omit bounds of such paths. Read the rows without a
+    filter on the column.
 
     Conforms::
         types: ["exact number"]
@@ -406,9 +407,10 @@ def null_counted_in_required_column() -> pl.Expr:
 
     Engines rely on the schema: they skip null checks, count such rows, or fail. Either a row is null, or the statistics
     are wrong. (Counts that may only include deleted rows are not checked, and wide counts only if they cover all rows.)
-    Fix: Run `SELECT count(*) FROM t WHERE column IS NULL` with data skipping disabled. If rows are null, correct them
-    with `UPDATE t SET column = value WHERE column IS NULL`, or allow null with `ALTER TABLE t ALTER COLUMN column DROP
-    NOT NULL`. Otherwise recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks).
+    Fix (decide): Run `SELECT count(*) FROM t WHERE column IS NULL` with data skipping disabled. If rows are null,
+    correct them with `UPDATE t SET column = value WHERE column IS NULL`, or allow null with `ALTER TABLE t ALTER
+    COLUMN column DROP NOT NULL`. Otherwise recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS`
+    (Databricks).
 
     Conforms::
         source: partition value

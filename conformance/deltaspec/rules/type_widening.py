@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import RESTORE_TYPE_CHANGES
+from deltaspec.rules.command_fixes import ADD_TYPE_WIDENING
+from deltaspec.rules.fixes import DISABLE_COMPATIBILITY, RESTORE_TYPE_CHANGES
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.table.table_actions import protocols
@@ -11,13 +12,13 @@ from deltaspec.views.table.type_widening import recorded_type_changes, type_chan
 # Type changes recorded in schemas
 
 
-@rule("WID001", requires="type-widening.feature", view=recorded_type_changes, without_feature=True)
+@rule(
+    "WID001", requires="type-widening.feature", view=recorded_type_changes, without_feature=True, fix=ADD_TYPE_WIDENING
+)
 def type_changes_without_feature() -> pl.Expr:
     """A column records type changes although the protocol does not support typeWidening.
 
     Readers that do not know the feature assume that older files have the current type, and fail or misread them.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')`. To remove the record, run
-    `ALTER TABLE t DROP FEATURE typeWidening` afterwards, which rewrites older files.
 
     Conforms::
         type_widening_supported: true
@@ -48,7 +49,7 @@ def type_changes_as_string() -> pl.Expr:
 
     One chapter calls the value a list, the table of column metadata calls it a JSON string. Engines write and read a
     list. Other rules read the list in the string.
-    Fix: No repair is needed if your readers accept the string. Use a writer that stores a list.
+    Fix (none): No repair is needed if your readers accept the string. Use a writer that stores a list.
 
     Conforms::
         is_string: false
@@ -128,8 +129,8 @@ def unsupported_type_change() -> pl.Expr:
     """A commit makes a type change that the protocol does not support, and older files remain.
 
     Readers with support for type widening must fail on files of the old type.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Copy the values into a new column of the new type instead.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Copy the values into a new column of the new type instead.
 
     Conforms::
         is_legal: true, older_files: 4
@@ -145,8 +146,8 @@ def type_widened_while_disabled() -> pl.Expr:
     """A commit widened the type of a column although delta.enableTypeWidening was not true.
 
     The table's owner did not permit type changes, so readers of the table may not support them.
-    Fix: Set `delta.enableTypeWidening` to true if the change is wanted. Otherwise run `RESTORE TABLE t TO VERSION AS OF
-    n` with the version before, and repeat later changes.
+    Fix (decide): Set `delta.enableTypeWidening` to true if the change is wanted. Otherwise run `RESTORE TABLE t TO
+    VERSION AS OF n` with the version before, and repeat later changes.
 
     Conforms::
         is_widening: true, enabled: true, older_files: 4
@@ -158,13 +159,11 @@ def type_widened_while_disabled() -> pl.Expr:
     return pl.col("is_widening") & ~pl.col("enabled") & (pl.col("older_files") > 0)
 
 
-@rule("WID012", requires="type-widening.changes-for-iceberg", view=type_changes)
+@rule("WID012", requires="type-widening.changes-for-iceberg", view=type_changes, fix=DISABLE_COMPATIBILITY)
 def type_widened_beyond_iceberg() -> pl.Expr:
     """A commit widened a type in a way that Iceberg does not support, on a table with Iceberg compatibility.
 
     Iceberg clients cannot read older files with the new type.
-    Fix: Rewrite older files with `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))`, or disable the
-    compatibility.
 
     Conforms::
         iceberg_supported: true, allowed_by_iceberg: true, older_files: 4
@@ -182,9 +181,9 @@ def unrecorded_type_widening() -> pl.Expr:
     """A commit widened the type of a column without recording the change, and older files remain.
 
     Readers assume that all files have the current type, and fail or misread older ones.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Then change the type with `ALTER TABLE t ALTER COLUMN c TYPE ...`, which records the
-    change. Do not rewrite files through a reader that misreads them.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Then change the type with `ALTER TABLE t ALTER COLUMN c TYPE ...`, which
+    records the change. Do not rewrite files through a reader that misreads them.
 
     Conforms::
         is_widening: true, is_recorded: true, older_files: 4
@@ -202,8 +201,8 @@ def type_changes_lost() -> pl.Expr:
     """A file has a narrower type, but the record of the type change is no longer in the schema.
 
     Readers assume that all files have the current type, and fail or misread older ones.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do not rewrite files through a reader that misreads them.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. Do not rewrite files through a reader that misreads them.
 
     Conforms::
         kind: add, type_widening_supported: true, widening_record_lost: false, remaining_rows: 10
@@ -222,9 +221,9 @@ def narrower_type_never_recorded() -> pl.Expr:
     """A file has a narrower type, and no schema records a change from this type.
 
     Readers assume that all files have the current type, and fail or misread this one.
-    Fix: Rewrite the file's rows with an engine that reads its values correctly. If the column had the narrower type
-    before, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the change, then change the type with
-    `ALTER TABLE t ALTER COLUMN c TYPE ...`, which records the change.
+    Fix (rewrite): Rewrite the file's rows with an engine that reads its values correctly. If the column had the
+    narrower type before, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the change, then
+    change the type with `ALTER TABLE t ALTER COLUMN c TYPE ...`, which records the change.
 
     Conforms::
         type_widening_supported: true, widening_recorded: true, widening_record_lost: false, remaining_rows: 1, version: 3, widening_unrecorded_at: null
@@ -249,8 +248,8 @@ def traces_of_dropped_widening() -> pl.Expr:
     """A version drops typeWidening, but recorded type changes remain or the property is still true.
 
     Readers that do not know the feature assume that older files have the current type.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')`, then `ALTER TABLE t DROP
-    FEATURE typeWidening` in Delta Spark. The second command rewrites older files and removes the records.
+    Fix (restore): Restore the version before the drop: Delta Spark refuses the table, so it cannot add the feature
+    again. Then `ALTER TABLE t DROP FEATURE typeWidening` rewrites older files and removes the records.
 
     Conforms::
         type_widening_traces: []

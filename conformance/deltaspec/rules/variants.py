@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import CLUSTER_BY_NONE, DROP_DEFAULT
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.data.variants import variant_columns, variant_uses
@@ -14,7 +15,8 @@ def partitioned_by_variant() -> pl.Expr:
     """A partition column is a variant.
 
     Variants cannot be compared and have no string format. Readers cannot tell partitions apart.
-    Fix: Copy the rows into a new table that is partitioned by a primitive column extracted from the variant.
+    Fix (rewrite): Copy the rows into a new table that is partitioned by a primitive column extracted from the
+    variant.
 
     Conforms::
         is_partition_column: false
@@ -24,13 +26,11 @@ def partitioned_by_variant() -> pl.Expr:
     return pl.col("is_partition_column")
 
 
-@rule("VAR002", requires="variant.not-clustering", view=variant_uses)
+@rule("VAR002", requires="variant.not-clustering", view=variant_uses, fix=CLUSTER_BY_NONE)
 def clustered_by_variant() -> pl.Expr:
     """A clustering column is a variant.
 
     Variants cannot be compared, so they cannot be clustered.
-    Fix: Run `ALTER TABLE t CLUSTER BY (...)` with a primitive column, for example one extracted from the variant, or
-    `CLUSTER BY NONE`.
 
     Conforms::
         is_clustering_column: false
@@ -45,7 +45,8 @@ def generated_variant() -> pl.Expr:
     """A generated column is a variant.
 
     Writers must compare inserted values with the expression, and variants cannot be compared.
-    Fix: Copy the rows into a table with an ordinary variant column. A generated column may be computed from a variant.
+    Fix (rewrite): Copy the rows into a table with an ordinary variant column. A generated column may be computed
+    from a variant.
 
     Conforms::
         is_generated: false
@@ -55,12 +56,11 @@ def generated_variant() -> pl.Expr:
     return pl.col("is_generated")
 
 
-@rule("VAR004", requires="variant.default-null", view=variant_uses)
+@rule("VAR004", requires="variant.default-null", view=variant_uses, fix=DROP_DEFAULT)
 def variant_with_default() -> pl.Expr:
     """A variant column has a default other than null.
 
     Engines insert null for rows without a value, or fail.
-    Fix: Run `ALTER TABLE t ALTER COLUMN c DROP DEFAULT`.
 
     Conforms::
         default_is_null: true
@@ -79,7 +79,8 @@ def undecodable_variant() -> pl.Expr:
     """A variant value does not follow the variant encoding of Parquet.
 
     Readers fail, or decode another value.
-    Fix: Write the rows again from their source. Do not rewrite them through an engine that decodes another value.
+    Fix (rewrite): Write the rows again from their source. Do not rewrite them through an engine that decodes
+    another value.
 
     Conforms::
         encoding_fault: null
@@ -94,7 +95,8 @@ def variant_stored_twice() -> pl.Expr:
     """A part of a shredded variant is stored both in a typed column and in the binary value.
 
     Readers use one or the other, and the two may differ.
-    Fix: Find out from the source which value is right, and write the rows again. Do not let an engine choose.
+    Fix (decide): Find out from the source which value is right, and write the rows again. Do not let an engine
+    choose.
 
     Conforms::
         stored_twice: null
@@ -118,7 +120,8 @@ def variant_shredded_otherwise() -> pl.Expr:
     """The columns of a shredded variant do not follow the shredding specification of Parquet.
 
     Readers that use only the typed columns, as the specification allows, lose values or fail.
-    Fix: Write the rows again from their source. Do not rewrite them through an engine, which may lose values.
+    Fix (rewrite): Write the rows again from their source. Do not rewrite them through an engine, which may lose
+    values.
 
     Conforms::
         shredding_fault: null
@@ -137,8 +140,8 @@ def shredded_while_disabled() -> pl.Expr:
     """A new file has a shredded variant although delta.enableVariantShredding was not true.
 
     The table's owner did not permit shredding, so readers of the table may not support it.
-    Fix: Set `delta.enableVariantShredding` to true, or rewrite the file's rows with an engine that supports shredding
-    and writes without it.
+    Fix (decide): Set `delta.enableVariantShredding` to true, or rewrite the file's rows with an engine that
+    supports shredding and writes without it.
 
     Conforms::
         is_shredded: true, shredding_supported: true, written_without_shredding: false

@@ -2,6 +2,9 @@
 
 from deltaspec.selftest.mutants import MUTANTS
 from deltaspec.selftest.readers import (
+    catalog_managed as catalog_readers,
+)
+from deltaspec.selftest.readers import (
     changes,
     checkpoints,
     column_mapping,
@@ -16,6 +19,9 @@ from deltaspec.selftest.readers import (
     time_travel,
     type_widening,
     values,
+)
+from deltaspec.selftest.writers import (
+    catalog_managed as catalog_writers,
 )
 from deltaspec.selftest.writers import (
     change_files,
@@ -48,6 +54,7 @@ READER_MODULES = (
     changes,
     row_ids,
     refusals,
+    catalog_readers,
 )
 WRITER_MODULES = (
     commits,
@@ -63,6 +70,7 @@ WRITER_MODULES = (
     log_cleanup,
     derived_files,
     concurrency,
+    catalog_writers,
 )
 """Their import registers the mutants."""
 

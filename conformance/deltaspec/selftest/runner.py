@@ -31,7 +31,7 @@ from deltaspec.selftest.kills import Kill
 from deltaspec.selftest.mutants import Mutant
 from deltaspec.selftest.races import RACE, RaceTrack
 from deltaspec.suites.cases import Case, list_cases, run_case
-from deltaspec.suites.checks import SUITES, WRITE_SUITES, TableUnderTest
+from deltaspec.suites.checks import CATALOG, SUITES, WRITE_SUITES, TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
 from deltaspec.suites.subjects import DRAWN, GOLDEN, HISTORY, Corpus, build_subject
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
@@ -81,7 +81,7 @@ def list_tables(corpus: Corpus, races: int = 0) -> list[str]:
 def is_drawn(identity: str) -> bool:
     """Return whether an id names a drawn table, history or race: it has a seed and a number."""
     kind, _, name = identity.partition(".")
-    return kind in (DRAWN, HISTORY, RACE) and all(part.isdecimal() for part in name.split("."))
+    return kind in (DRAWN, CATALOG, HISTORY, RACE) and all(part.isdecimal() for part in name.split("."))
 
 
 def get_kind(identity: str) -> str:

@@ -1,9 +1,24 @@
 """All checks of all suites."""
 
-from deltaspec.suites import changes, imported, predicates, read, refuse, row_ids, snapshot, time_travel, write
+from deltaspec.suites import (
+    catalog,
+    catalog_writes,
+    changes,
+    imported,
+    predicates,
+    read,
+    refuse,
+    row_ids,
+    snapshot,
+    time_travel,
+    write,
+)
 from deltaspec.suites.checks import CHECKS
 
-SUITE_MODULES = (snapshot, read, time_travel, predicates, changes, row_ids, refuse, imported, write)
+SUITE_MODULES = (
+    *(snapshot, read, time_travel, predicates, changes, row_ids, refuse, imported),
+    *(catalog, catalog_writes, write),
+)
 """Their import registers the checks."""
 
 __all__ = ["CHECKS", "SUITE_MODULES"]

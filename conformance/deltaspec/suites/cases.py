@@ -10,7 +10,18 @@ import msgspec
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import Capabilities, Refusal
 from deltaspec.suites.all_checks import CHECKS
-from deltaspec.suites.checks import WRITE_SUITES, Check, Mismatch, NotAsked, Notes, SuiteName, TableUnderTest, Weak
+from deltaspec.suites.catalog import concerns
+from deltaspec.suites.checks import (
+    CATALOG_SUITES,
+    WRITE_SUITES,
+    Check,
+    Mismatch,
+    NotAsked,
+    Notes,
+    SuiteName,
+    TableUnderTest,
+    Weak,
+)
 from deltaspec.suites.imported import CHECK_OF_QUESTION
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_needs
@@ -47,6 +58,8 @@ def list_cases(
 
 
 def _applies(check: Check, capabilities: Capabilities, subject: TableUnderTest) -> bool:
+    if check.suite in CATALOG_SUITES or subject.is_of_catalog:
+        return check.suite in CATALOG_SUITES and concerns(check, subject)
     if check.suite in WRITE_SUITES or subject.history is not None:
         return check.suite in WRITE_SUITES and subject.history is not None
     if list_undeclared_needs(capabilities, subject):

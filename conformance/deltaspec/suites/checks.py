@@ -13,19 +13,26 @@ import pyarrow as pa
 from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import AcceptedErrors, Operation
 from deltaspec.golden.importing.questions import Question
-from deltaspec.suites.table_requirements import list_table_requirements
+from deltaspec.golden.table_requirements import list_table_requirements
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
 SuiteName: TypeAlias = Literal[
-    "snapshot", "read", "time-travel", "predicates", "changes", "row-ids", "refuse", "imported", "write"
+    "snapshot", "read", "time-travel", "predicates", "changes", "row-ids", "refuse", "imported", "catalog", "write"
 ]
 IMPORTED_SUITES: tuple[SuiteName, ...] = ("refuse", "imported")
 """Suites of imported cases; a table with a feature that a candidate does not declare must be refused."""
 WRITE_SUITES: tuple[SuiteName, ...] = ("write",)
 """Suites of histories, which run only if they are named."""
-SUITES: tuple[SuiteName, ...] = tuple(name for name in get_args(SuiteName) if name not in ("imported", *WRITE_SUITES))
+CATALOG_SUITES: tuple[SuiteName, ...] = ("catalog",)
+"""Suites of catalog-managed tables, which run only if they are named."""
+_NAMED_SUITES = ("imported", *CATALOG_SUITES, *WRITE_SUITES)
+SUITES: tuple[SuiteName, ...] = tuple(name for name in get_args(SuiteName) if name not in _NAMED_SUITES)
 """Suites of the tables of deltaspec."""
+
+
+CATALOG = "catalog"
+"""Kind of the tables that a catalog manages, in the id of a table."""
 
 
 class Mismatch(Exception):
@@ -57,6 +64,11 @@ class TableUnderTest(msgspec.Struct, frozen=True):
     @property
     def newest(self) -> ExpectedVersion:
         return self.table.versions[-1]
+
+    @property
+    def is_of_catalog(self) -> bool:
+        """Whether only the suite catalog asks about the table."""
+        return self.table.catalog is not None or self.id.partition(".")[0] == CATALOG
 
     def list_requirements(self, check: Check) -> tuple[str, ...]:
         """Return the requirements that a check tests on this table."""

@@ -4,9 +4,9 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+from deltaspec.golden.table_requirements import TABLE_REQUIREMENTS
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.refuse import check_broken_table
-from deltaspec.suites.table_requirements import TABLE_REQUIREMENTS
 from deltaspec_generators.faulty_tables import FAULTY_TABLES
 
 TABLE_CONTENT = "drawn tables"
@@ -18,7 +18,6 @@ GOLDEN_ONLY = {
     "compaction.readers-free": "compactions.range.all",
     "domain.readers-ignore": "protocol.domains",
     "domain.readers-optional": "protocol.domains",
-    "log.staged-not-interpreted": "unknown.files.staged-commits",
     "vacuum-protocol-check.readers-acknowledge": "protocol.supported.vacuumprotocolcheck",
 }
 """Requirements that only golden cases test, each with one of its cases (`deltaspec test --golden`)."""

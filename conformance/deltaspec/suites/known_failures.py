@@ -28,7 +28,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.suites.checks import SUITES, WRITE_SUITES
+from deltaspec.suites.checks import CATALOG_SUITES, SUITES, WRITE_SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, build_pattern
 
 _KEYS = {"cases": list, "outcome": str, "match": str, "reason": str, "link": str, "requirement": str, "versions": str}
@@ -133,7 +133,9 @@ def _list_suites(glob: str) -> set[str]:
     if start.startswith("imported."):
         return {"imported"}
     return {
-        suite for suite in (*SUITES, *WRITE_SUITES) if start.startswith(f"{suite}.") or f"{suite}.".startswith(start)
+        suite
+        for suite in (*SUITES, *CATALOG_SUITES, *WRITE_SUITES)
+        if start.startswith(f"{suite}.") or f"{suite}.".startswith(start)
     }
 
 

@@ -14,7 +14,7 @@ from deltaspec.candidates.host import Candidate, GivenUp
 from deltaspec.candidates.messages import Capabilities
 from deltaspec.errors import InvalidUsage
 from deltaspec.suites.cases import Case, list_cases, run_case
-from deltaspec.suites.checks import SUITES, WRITE_SUITES, SuiteName
+from deltaspec.suites.checks import CATALOG_SUITES, SUITES, WRITE_SUITES, SuiteName
 from deltaspec.suites.outcomes import CaseResult
 from deltaspec.suites.subjects import Corpus
 
@@ -123,15 +123,21 @@ def build_suite_plan(
     suites: Sequence[SuiteName], seed: int, tables: int, select: Callable[[str], bool] | None = None, jobs: int = 1
 ) -> SuitePlan:
     """Return the plan of suites: equally many drawn tables to read and histories to perform, and the written ones."""
-    reads, writes = (any(each in suites for each in names) for names in (SUITES, WRITE_SUITES))
-    histories = tables if writes else 0
-    corpus = Corpus(seed, tables if reads else 0, written=reads, histories=histories, written_histories=writes)
+    reads, catalog, writes = (any(each in suites for each in names) for names in (SUITES, CATALOG_SUITES, WRITE_SUITES))
+    corpus = Corpus(
+        seed,
+        tables if reads else 0,
+        written=reads or catalog,
+        catalog_tables=tables if catalog else None,
+        histories=tables if writes else 0,
+        written_histories=writes,
+    )
     return SuitePlan(corpus, suites, select, jobs)
 
 
 def select_suites(names: Sequence[str]) -> tuple[SuiteName, ...]:
     """Return the suites of these names, or all that read tables. Raises `InvalidUsage` for an unknown one."""
-    known = (*SUITES, *WRITE_SUITES)
+    known = (*SUITES, *CATALOG_SUITES, *WRITE_SUITES)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise InvalidUsage(f"unknown suite {', '.join(unknown)}; there are {', '.join(known)}")

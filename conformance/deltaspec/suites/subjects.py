@@ -7,15 +7,17 @@ from msgspec.structs import replace
 
 from deltaspec.candidates.messages import ACCEPTED_ERRORS
 from deltaspec.golden.definition import GoldenCase, load_cases
-from deltaspec.suites.checks import BrokenTable, TableUnderTest
+from deltaspec.suites.checks import CATALOG, BrokenTable, TableUnderTest
 from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.rare_tables import RARE_TABLES
 from deltaspec.suites.sound_tables import SOUND_TABLES
 from deltaspec.suites.write_history import HistoryUnderTest
+from deltaspec_generators.catalog_tables import CATALOG_TABLES
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.faulty_tables import FAULTY_TABLES
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.tables.catalog_managed import draw_catalog_managed_table
 from deltaspec_generators.tables.corpus import draw_table
 from deltaspec_generators.tables.readable import ReadableTable
 
@@ -32,6 +34,8 @@ class Corpus(msgspec.Struct, frozen=True):
     """Number of drawn histories, for the suites that write."""
     written_histories: bool = False
     """Whether to include the written histories."""
+    catalog_tables: int | None = None
+    """Number of drawn catalog-managed tables, after the written ones; None for none of both."""
     golden: bool = False
     """Whether to include the golden cases that have a question for a reader; needs a checkout."""
     imported: ImportedTables | None = None
@@ -45,6 +49,9 @@ class Corpus(msgspec.Struct, frozen=True):
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
         written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
         drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
+        if self.catalog_tables is not None:
+            written += [f"{CATALOG}.{name}" for name in CATALOG_TABLES]
+            drawn += [f"{CATALOG}.{self.seed}.{number}" for number in range(self.catalog_tables)]
         histories = [f"{HISTORY}.{name}" for name in WRITTEN_HISTORIES] if self.written_histories else []
         histories += [f"{HISTORY}.{self.seed}.{number}" for number in range(self.histories)]
         return [*written, *drawn, *histories]
@@ -84,17 +91,19 @@ def describe_subject(identity: str) -> TableUnderTest:
         return TableUnderTest(identity, nowhere, case.build_twin(), broken)
     if kind in (SOUND, RARE):
         return TableUnderTest(identity, nowhere, (SOUND_TABLES if kind == SOUND else RARE_TABLES)[name]())
+    if kind == CATALOG and name in CATALOG_TABLES:
+        return TableUnderTest(identity, nowhere, CATALOG_TABLES[name]())
     if kind == GOLDEN:
         return _describe_golden_case(identity, load_cases()[name])
     if kind == HISTORY and name in WRITTEN_HISTORIES:
         return build_history_subject(identity, HistoryUnderTest(0, 0, nowhere, WRITTEN_HISTORIES[name]()))
     seed, _, number = name.partition(".")
-    if kind not in (DRAWN, HISTORY) or not (seed.isdecimal() and number.isdecimal()):
+    if kind not in (DRAWN, CATALOG, HISTORY) or not (seed.isdecimal() and number.isdecimal()):
         raise KeyError(identity)
     if kind == HISTORY:
         return build_history_subject(identity, HistoryUnderTest(int(seed), int(number), nowhere))
     choices = SeededChoices(int(seed), int(number))
-    table = draw_table(choices)
+    table = (draw_catalog_managed_table if kind == CATALOG else draw_table)(choices)
     return TableUnderTest(identity, nowhere, replace(table, choices=tuple(choices.sequence)))
 
 

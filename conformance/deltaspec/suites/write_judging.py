@@ -86,8 +86,10 @@ def find_newest_version(table: Path) -> int:
     return max(list_versions(table), default=-1)
 
 
-def validate_history(table: Path, ignored: Collection[str] = ()) -> Report:
+def validate_history(table: Path, ignored: Collection[str] = (), catalog_commits: Path | None = None) -> Report:
     """Validate a table with its history at level rows, without the rules with these codes.
+
+    `catalog_commits` is a file with what the catalog of the table knows.
 
     The clock is the clock of this machine, which also wrote the table. Without a clock, no tombstone is known to be
     unexpired.
@@ -95,7 +97,8 @@ def validate_history(table: Path, ignored: Collection[str] = ()) -> Report:
     Raises:
         DeltaspecError: there is no table.
     """
-    options = Options.create(level="rows", history="all", ignore=sorted(ignored), clock="now")
+    known = None if catalog_commits is None else str(catalog_commits)
+    options = Options.create(level="rows", history="all", ignore=sorted(ignored), clock="now", catalog_commits=known)
     return run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
 
 

@@ -10,6 +10,7 @@ from deltaspec.protocol.features.table_features import supports_feature_or_previ
 from deltaspec.protocol.files.paths import path_key
 from deltaspec.report.report_types import NotChecked
 from deltaspec.rules.registry import RULES
+from deltaspec.validation.plan import EMPTIED
 
 MAX_LOCATIONS = 20
 """Number of locations that the ledger lists per rule; it counts the rest."""
@@ -45,6 +46,10 @@ MISSING = "{}: does not exist"
 """Reason for a file that does not exist."""
 MORE_MISSING = "and {:,} more files that do not exist"
 """Reason for files that do not exist and are only counted."""
+COMMITS_MISSING = "commits before version {} are missing"
+"""Reason if commits are missing that readers of the validated version need."""
+NOT_REPLAYED = "versions after {} cannot be replayed: {} missing{}"
+"""Reason if older commits are missing."""
 _Location = tuple[str, str | None]
 """A reason, and the file that it applies to."""
 
@@ -162,6 +167,19 @@ def find_unused_rules(codes: Iterable[str], supported: Collection[str]) -> set[s
 def is_count_of_missing(reason: str) -> bool:
     """Return whether an entry of the ledger counts further files that do not exist."""
     return reason.endswith(MORE_MISSING.rpartition("{:,}")[2])
+
+
+def find_rule_of_missing_commits(reason: str) -> str | None:
+    """Return the rule that reports the missing commits of which an entry of the ledger speaks; None for others."""
+    if reason == EMPTIED or _matches(COMMITS_MISSING, reason):
+        return "LOG001"
+    return "LOG010" if _matches(NOT_REPLAYED, reason) else None
+
+
+def _matches(template: str, reason: str) -> bool:
+    """Return whether a reason was written with a template."""
+    start, end = template.partition("{")[0], template.rpartition("}")[2]
+    return reason.startswith(start) and reason.endswith(end)
 
 
 def _is_missing(reason: str, file: str | None) -> bool:

@@ -32,9 +32,10 @@ from deltaspec.report.report_types import (
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
 from deltaspec.scales import SEVERITIES
+from deltaspec.validation.advice import add_advice, list_report_steps
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
-from deltaspec.validation.ledger import find_unused_rules, is_count_of_missing
+from deltaspec.validation.ledger import find_rule_of_missing_commits, find_unused_rules, is_count_of_missing
 from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.undecided import describe_unknown_readers
 from deltaspec.validation.options import Options
@@ -79,7 +80,7 @@ def build_report(result: RunResult, backend: str) -> Report:
     undecided = drop_unused_rules(findings.not_checked, facts.state)
     accepted = _find_accepted_reasons(result)
     ledger = build_ledger([*undecided, *list_blocked_rules(options)], options.accept_unchecked, accepted)
-    ledger = _accept_lost_files(ledger, findings)
+    ledger = _accept_losses(ledger, findings)
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
     ledger = [replace(each, file=_name_source(each.file, options)) for each in ledger]
@@ -88,6 +89,10 @@ def build_report(result: RunResult, backend: str) -> Report:
         for severity in SEVERITIES
     }
     refusal = facts.state.refusal
+    shown = [
+        replace(each, fingerprint=compute_fingerprint(each, context.store.root), file=_name_finding(each, options))
+        for each in findings.sorted_findings
+    ]
     checked = Checked(
         run=evaluated,
         not_applicable=not_applicable,
@@ -113,10 +118,8 @@ def build_report(result: RunResult, backend: str) -> Report:
         verdict="refused" if refusal else compute_verdict(counts, ledger, result.stop_reason),
         counts=counts,
         totals=dict(sorted(totals.items())),
-        findings=[
-            replace(each, fingerprint=compute_fingerprint(each, context.store.root), file=_name_finding(each, options))
-            for each in findings.sorted_findings
-        ],
+        findings=add_advice(shown, context.store.uri),
+        steps=list_report_steps(shown),
         rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
         inventory=result.inventory,
         continuation=build_continuation(
@@ -309,22 +312,24 @@ def build_ledger(
     ]
 
 
-def _accept_lost_files(ledger: list[NotChecked], findings: Findings) -> list[NotChecked]:
-    """Flag what could not be checked because of a lost file whose finding is accepted.
+def _accept_losses(ledger: list[NotChecked], findings: Findings) -> list[NotChecked]:
+    """Flag what could not be checked because of a lost file or commit whose finding is accepted.
 
-    A file with a lost deletion vector is read, so only rules of level rows depend on it.
+    A file with a lost deletion vector is read, so only rules of level rows depend on it. What missing commits leave
+    unchecked is accepted if all findings about them are.
     """
     if findings.acceptance is None:
         return ledger
     lost = findings.accepted.list_lost_files(findings.acceptance)
     without_vector = {file for code, files in lost.items() if code.startswith("DVX") for file in files}
     without_data = {file for code, files in lost.items() if not code.startswith("DVX") for file in files}
-    all_missing = "DAT001" in lost and "DAT001" not in findings.totals
+    accepted_rules = findings.accepted.count_accepted(findings.acceptance).keys() - findings.totals.keys()
     return [
         replace(each, accepted=True)
         if each.file in without_data
         or (each.file in without_vector and each.rule in RULES and RULES[each.rule].level == "rows")
-        or (all_missing and is_count_of_missing(each.reason))
+        or ("DAT001" in accepted_rules and is_count_of_missing(each.reason))
+        or find_rule_of_missing_commits(each.reason) in accepted_rules
         else each
         for each in ledger
     ]

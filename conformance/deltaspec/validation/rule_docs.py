@@ -27,7 +27,15 @@ def build_rule_doc(code: str) -> RuleDoc:
     strength = f"diverge {rule.divergence}" if rule.divergence else requirement.strength
     url = build_requirement_url(requirement.section, requirement.notes, requirement.revisions)
     return RuleDoc(
-        requirement.statement, requirement.section, strength, rule.why, rule.fix, url, requirement.reading or ""
+        requirement.statement,
+        requirement.section,
+        strength,
+        rule.why,
+        rule.fix,
+        url,
+        requirement.reading or "",
+        rule.fix_class,
+        rule.fix_cases,
     )
 
 

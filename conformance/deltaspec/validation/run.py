@@ -24,7 +24,11 @@ from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 def run_embedded(uri: str, options: Options, settings: RunSettings, storage: StorageSettings = ENVIRONMENT) -> Report:
     """Validate a table in this process. `deltaspec.validate` documents options, settings and errors."""
-    store = open_store(uri, storage)
+    return run_on_store(open_store(uri, storage), options, settings)
+
+
+def run_on_store(store: Store, options: Options, settings: RunSettings) -> Report:
+    """Validate the table that a store shows. Otherwise as `run_embedded`."""
     listed = load_pinned_listing(store)
     store = open_catalog(store, options)
     plan, options = plan_run(store, listed, options)

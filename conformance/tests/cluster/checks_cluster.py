@@ -5,7 +5,9 @@ Run by `nox -s cluster`, which sets `DELTASPEC_SHIPPED` to the packed environmen
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 import tarfile
 import time
 from collections.abc import Iterator
@@ -13,7 +15,8 @@ from pathlib import Path
 
 import pytest
 from cluster import tables
-from cluster.commands import CompletedRun, start_validate, validate, wait_for
+from cluster.commands import CompletedRun, start, start_validate, validate, wait_for
+from cluster.page import list_page_commands
 from cluster.processes import HOST, Cluster, cluster, fetch_json, free_port, wait_until
 
 SHIPPED = Path(os.environ["DELTASPEC_SHIPPED"])
@@ -64,6 +67,46 @@ def shipped(archive: Path | None = SHIPPED, python: str = SHIPPED_PYTHON, **sett
 def test_valid_table_conforms(two_workers: Cluster, valid: Path, expected: dict[Path, CompletedRun]) -> None:
     found = validate(valid, "--level", "rows", "--backend", f"spark={two_workers.url}", **shipped())
     assert (found.code, found.report) == (0, expected[valid].report), found.errors
+
+
+def test_commands_of_the_page_run(two_workers: Cluster, valid: Path, tmp_path: Path) -> None:
+    replacements = {
+        "spark://host:7077": two_workers.url,
+        "s3a://bucket/table": valid,
+        "s3a://bucket/state": tmp_path / "state",
+    }
+    for words in list_page_commands("cluster", replacements):
+        found = wait_for(start(words, **shipped()))
+        assert found.code == 0, (words, found)
+
+
+def test_many_tables(two_workers: Cluster, valid: Path, faulty: Path, expected: dict[Path, CompletedRun]) -> None:
+    reports = two_workers.folder / "reports"
+    options = (
+        "--level",
+        "rows",
+        "--backend",
+        f"spark={two_workers.url}",
+        "--jobs",
+        "2",
+        "--report",
+        f"json:{reports}/",
+    )
+    found = wait_for(start(["validate", str(valid), str(faulty), *options], **shipped()))
+    assert found.code == 1, found.errors
+    by_table = {Path(each["table"]): each for each in (json.loads(file.read_bytes()) for file in reports.iterdir())}
+    for table, report in by_table.items():
+        del report["engine"], report["access"]
+        assert report == expected[table].report, table
+    assert by_table.keys() == {valid, faulty}
+
+
+def test_local_cluster_reads_a_relative_path_on_executors(valid: Path) -> None:
+    for words in list_page_commands("local-cluster", {"/data/sales": valid.name}):
+        found = wait_for(start([*words, "--format", "json"], valid.parent, PYSPARK_PYTHON=sys.executable))
+        assert found.code == 0, (words, found)
+        report = json.loads(found.output)
+        assert (report["table"], report["access"]["files"]) == (valid.name, "executors"), words
 
 
 def test_run_survives_a_lost_worker(two_workers: Cluster, faulty: Path, expected: dict[Path, CompletedRun]) -> None:

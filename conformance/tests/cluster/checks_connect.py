@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cluster import tables
-from cluster.commands import validate
+from cluster.commands import start, validate, wait_for
+from cluster.page import list_page_commands
 from cluster.processes import connect_server
 
 
@@ -37,6 +39,39 @@ def test_report_equals_that_of_the_embedded_backend(server: str, faulty: Path, l
     found = validate(faulty, "--level", level, "--backend", f"spark={server}")
     assert expected.code == (0 if level == "log" else 1)
     assert (found.code, found.report) == (expected.code, expected.report), found.errors
+
+
+def test_commands_of_the_page_run(server: str, faulty: Path) -> None:
+    replacements = {"sc://host:15002": server, "s3a://bucket/table": faulty}
+    for words in list_page_commands("connect", replacements):
+        found = wait_for(start(words))
+        assert found.code == (0 if words[0] == "doctor" else 1), (words, found)
+
+
+def test_relative_path_is_read_by_executors(server: str, directory: Path, faulty: Path) -> None:
+    words = ["validate", faulty.name, "--format", "json", "--backend", f"spark={server}"]
+    found = wait_for(start(words, directory))
+    report = json.loads(found.output)
+    assert (report["table"], report["access"]) == (
+        faulty.name,
+        {"log": "executors", "files": "executors", "reason": None},
+    ), found.errors
+
+
+def test_many_tables_have_the_reports_of_the_embedded_backend(server: str, directory: Path, faulty: Path) -> None:
+    found = {}
+    for name, backend in (("spark", f"spark={server}"), ("embedded", "embedded")):
+        options = ("--report", f"json:{directory / name}/", "--backend", backend, "--jobs", "2", "--format", "json")
+        done = wait_for(start(["validate", "faulty", "valid", "gone", *options], directory))
+        found[name] = {
+            file.name: {**json.loads(file.read_bytes()), "engine": "", "access": None}
+            for file in (directory / name).iterdir()
+        }
+        assert done.code == 2, done.errors
+        assert [each["verdict"] for each in json.loads(done.output)["tables"]] == [
+            *("violations", "conforms", "unreadable")
+        ], name
+    assert found["spark"] == found["embedded"]
 
 
 def test_table_that_only_spark_can_read(server: str, faulty: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,20 +25,32 @@ class CompletedRun:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The printed JSON report without the name of the engine."""
+        """The printed JSON report without the name of the engine, and without what only Spark reports."""
         assert self.output, self
         found: dict[str, Any] = json.loads(self.output)
         found.pop("engine")
+        found.pop("access")
         return found
 
 
 def start_validate(table: Path | str, *options: str, **environment: str) -> subprocess.Popen[str]:
     """Start `deltaspec validate TABLE --format json`."""
-    command = [sys.executable, "-m", "deltaspec", "validate", str(table), "--format", "json", *options]
+    return start(["validate", str(table), "--format", "json", *options], **environment)
+
+
+def start(words: Sequence[str], directory: Path | None = None, **environment: str) -> subprocess.Popen[str]:
+    """Start `deltaspec` with some arguments, in a working directory."""
+    command = [sys.executable, "-m", "deltaspec", *words]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "SPARK"))}
     variables |= {"SPARK_LOCAL_IP": "127.0.0.1", **environment}
     return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables, text=True
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=variables,
+        cwd=directory,
+        text=True,
     )
 
 

@@ -12,6 +12,7 @@ from helpers.cli import run, single_error_line
 from deltaspec.commands.report_formats import FORMATS
 from deltaspec.commands.report_output import plan_reports
 from deltaspec.errors import InvalidUsage
+from deltaspec.wire.storage.settings import ENVIRONMENT
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 
@@ -118,7 +119,7 @@ def test_step_summary_is_extended_and_other_files_are_replaced(
 
 
 def test_parquet_is_not_printed_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [each.path for each in plan_reports("text", None, ["parquet"], format_is_given=False)] == [None]
+    assert [each.path for each in plan_reports("text", None, ["parquet"], ENVIRONMENT, format_is_given=False)] == [None]
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     with pytest.raises(InvalidUsage, match="parquet is not for terminals"):
-        plan_reports("text", None, ["parquet"], format_is_given=False)
+        plan_reports("text", None, ["parquet"], ENVIRONMENT, format_is_given=False)

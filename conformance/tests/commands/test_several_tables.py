@@ -225,7 +225,6 @@ class TestOutput:
             (["--tables-from", "/dev/null"], "--tables-from /dev/null: names no table; write one location per line"),
             (["s3://*/orders"], "s3://*/orders: a glob cannot choose a bucket or host; name it"),
             (["xx://lake/*"], "xx://lake/*: no storage for scheme 'xx'"),
-            (["--backend", "spark", "--jobs", "2"], "--jobs cannot be combined with --backend spark"),
         ],
     )
     def test_invalid_request_is_refused_before_the_run(self, options: list[str], message: str, lake: Path) -> None:

@@ -138,9 +138,10 @@ def validate_on_spark(
 
 
 def report_to_builtins(report: Report) -> dict[str, Any]:
-    """Return a report as plain values, without the name of the backend."""
+    """Return a report as plain values, without the name of the backend and what only Spark reports."""
     found: dict[str, Any] = msgspec.to_builtins(report)
     found.pop("engine")
+    found.pop("access")
     return found
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from deltaspec.cli import main
+from deltaspec.commands.repair import PlanByDefault
 
 CHECKOUT = Path(__file__).parents[3]
 SITE = CHECKOUT / "conformance/site"
@@ -70,6 +71,8 @@ def find_wrong_words(words: list[str]) -> list[str]:
         if not rest or rest[0].startswith("-"):
             break
         found = command.commands.get(rest[0])
+        if found is None and isinstance(command, PlanByDefault):
+            found, rest = command.commands["plan"], ["plan", *rest]
         if found is None:
             return rest[:1]
         command, rest = found, rest[1:]

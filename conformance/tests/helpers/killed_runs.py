@@ -1,7 +1,7 @@
 """Run validations in child processes and kill them (SIGKILL) at a given step, to test that runs can be resumed.
 
-`python killed_runs.py` is a server. For every line of JSON on standard input it forks a child that validates a table,
-and writes how the child ended. Forked children need no imports, which makes many short runs cheap.
+`python killed_runs.py` is a server. For every line of JSON on standard input it forks a child that validates a table or
+applies a plan, and writes how the child ended. Forked children need no imports, which makes many short runs cheap.
 
 A step is an audit event of Python: a file of the table or the state was opened, listed, renamed or removed.
 """
@@ -24,6 +24,8 @@ from typing import IO, Any
 BUCKETS = 3
 """Buckets of these runs; fewer than by default, because the table is small."""
 STEPS = ("open", "os.rename", "os.remove", "os.mkdir", "os.listdir")
+CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.link", "os.truncate")
+"""Steps that change files; so does `open` with flags to write."""
 
 
 class RunServer:
@@ -56,15 +58,37 @@ class RunServer:
             Number of steps of the child; None if it was killed.
         """
         request = {"table": str(table), "report": str(report), "kill_at": kill_at, "options": options}
-        request |= {"on_spark": on_spark, "seconds": seconds}
-        _pipe(self._process.stdin).write(json.dumps(request) + "\n")
-        _pipe(self._process.stdin).flush()
-        response = json.loads(_pipe(self._process.stdout).readline())
-        assert response["signal"] in (0, signal.SIGKILL), response
+        response = self._request(request | {"kind": "spark" if on_spark else "validate", "seconds": seconds})
         assert response["exit"] == 0, response
         steps: int | None = response["steps"]
-        assert (steps is None) == (response["signal"] == signal.SIGKILL)
         return steps
+
+    def apply(
+        self, plan: Path, kill_at: int | None = None, seconds: float = 0.0, *, undo: bool = False
+    ) -> tuple[int | None, str]:
+        """Apply a plan in a child process, or undo that.
+
+        Args:
+            plan: folder of the plan.
+            kill_at: step that changes a file, before which the child is killed; None to let it finish.
+            seconds: delay between the step and the kill.
+            undo: whether to undo the application.
+
+        Returns:
+            Number of steps of the child, None if it was killed; and the message of the error that ended it.
+        """
+        request = {"plan": str(plan), "undo": undo, "kill_at": kill_at, "seconds": seconds, "kind": "apply"}
+        response = self._request(request)
+        assert response["exit"] == 0, response
+        return response["steps"], response["error"]
+
+    def _request(self, request: dict[str, Any]) -> dict[str, Any]:
+        _pipe(self._process.stdin).write(json.dumps(request) + "\n")
+        _pipe(self._process.stdin).flush()
+        response: dict[str, Any] = json.loads(_pipe(self._process.stdout).readline())
+        assert response["signal"] in (0, signal.SIGKILL), response
+        assert (response["steps"] is None) == (response["signal"] == signal.SIGKILL)
+        return response
 
 
 @contextmanager
@@ -83,6 +107,11 @@ def _pipe(pipe: IO[str] | None) -> IO[str]:
 
 
 def _serve() -> None:
+    import pandas  # noqa: F401 - pyarrow imports it, and each child would do so again
+
+    import deltaspec.repair.apply
+    import deltaspec.sql.parser
+    import deltaspec.validation.data.data_stages
     import deltaspec.validation.resume.saved_buckets
     import deltaspec.validation.run  # noqa: F401 - imported for the children
 
@@ -96,18 +125,23 @@ def _serve() -> None:
             _run_child(request, write)
         os.close(write)
         with os.fdopen(read) as output:
-            steps = output.read()
+            steps, _, error = output.read().partition("\n")
         _, status = os.waitpid(child, 0)
         signal_number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        response = {"signal": signal_number, "exit": status >> 8, "steps": int(steps) if steps else None}
+        response = {
+            "signal": signal_number,
+            "exit": status >> 8,
+            "steps": int(steps) if steps else None,
+            "error": error,
+        }
         print(json.dumps(response), flush=True)
 
 
 def _run_child(request: dict[str, Any], write: int) -> None:
     code = 1
     try:
-        steps = _validate_on_spark(request) if request["on_spark"] else _validate(request)
-        os.write(write, str(steps).encode())
+        perform = {"validate": _validate, "spark": _validate_on_spark, "apply": _apply}[request["kind"]]
+        os.write(write, str(perform(request)).encode())
         code = 0
     except Exception:  # noqa: BLE001 - the child must exit here
         traceback.print_exc()
@@ -137,6 +171,30 @@ def _validate(request: dict[str, Any]) -> int:
     counted = steps
     Path(request["report"]).write_bytes(msgspec.json.encode(report))
     return counted
+
+
+def _apply(request: dict[str, Any]) -> str:
+    from deltaspec.errors import DeltaspecError
+    from deltaspec.repair.apply import apply_plan, undo_plan
+
+    steps = 0
+
+    def step(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal steps
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if writes or event in CHANGES:
+            steps += 1
+            if steps == request["kill_at"] and request["seconds"]:
+                threading.Timer(request["seconds"], os.kill, (os.getpid(), signal.SIGKILL)).start()
+            elif steps == request["kill_at"]:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(step)
+    try:
+        (undo_plan if request["undo"] else apply_plan)(request["plan"])
+    except DeltaspecError as fault:
+        return f"{steps}\n{fault}"
+    return str(steps)
 
 
 def _validate_on_spark(request: dict[str, Any]) -> int:

@@ -22,6 +22,7 @@ RULE_DOCS = {
         why="Readers decode it to different names, or fail.",
         fix="rewrite the file's entry with its name percent-encoded.",
         url="https://example.org/protocol#add",
+        fix_class="rewrite",
     ),
     "STA002": RuleDoc("Statistics name columns.", "Per-file Statistics", "diverge S11", "It is unclear.", "None."),
 }

@@ -19,12 +19,15 @@ RECORDED = (
     "change_data_feed",
     "checkpoint_classic",
     "checkpoint_v2_sidecars",
+    "column_mapping_name",
     "deletion_vectors_of_two_files",
+    "identity_columns",
     "in_commit_timestamps",
     "log_cleaned_up",
     "plain",
     "protocol_1_3",
     "rewritten_with_row_tracking_and_vectors",
+    "row_tracking",
 )
 
 

@@ -61,7 +61,7 @@ def bit_flipped_in_a_page_with_checksum(table: LakeTable) -> None:
     DELTA_RS,
     "violations",
     "STA002",
-    says=('actual_max = "order 59"', "First rule out that the file was overwritten"),
+    says=('actual_max = "order 59"', "If the file was overwritten or swapped with another one"),
 )
 def bit_flipped_in_the_largest_value(table: LakeTable) -> None:
     """One bit of the largest value of a column is wrong; delta-rs writes no page checksums."""

@@ -20,6 +20,7 @@ MODULES = [(package, path) for package, root in PACKAGES.items() for path in sor
 ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.exit_codes": set(),
     "deltaspec.scales": set(),
+    "deltaspec.fix_cases": {"scales"},
     "deltaspec.errors": {"exit_codes"},
     "deltaspec.version": set(),
     "deltaspec.input_files": {"errors"},
@@ -29,15 +30,16 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.requirements": set(),
     "deltaspec.protocol": set(),
     "deltaspec.model": {"protocol"},
-    "deltaspec.report": {"errors", "exit_codes", "scales"},
+    "deltaspec.report": {"errors", "exit_codes", "fix_cases", "scales"},
     "deltaspec.wire": {"protocol", "errors", "output_files"},
     "deltaspec.sql": {"protocol", "wire"},
     "deltaspec.views": {"protocol", "wire", "sql", "scales"},
-    "deltaspec.rules": {"requirements", "views", "scales"},
+    "deltaspec.rules": {"fix_cases", "requirements", "views", "scales"},
     "deltaspec.validation": {
-        *("rules", "views", "sql", "wire", "protocol", "report", "scales"),
+        *("rules", "fix_cases", "views", "sql", "wire", "protocol", "report", "scales"),
         *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
+    "deltaspec.catalog_server": {"errors", "output_files"},
     "deltaspec.candidates": {
         "protocol",
         "model",
@@ -64,6 +66,10 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.extraction": {
         *("validation", "rules", "wire", "golden", "protocol", "report", "requirements"),
         *("errors", "output_files"),
+    },
+    "deltaspec.repair": {
+        *("validation", "rules", "candidates", "wire", "protocol", "model", "report"),
+        *("errors", "exit_codes", "input_files", "output_files", "version"),
     },
     "deltaspec.pages": {"report", "errors", "installation", "scales"},
     "deltaspec.matrix": {
@@ -93,6 +99,7 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.errors": set(),
     "deltaspec.exit_codes": set(),
     "deltaspec.scales": set(),
+    "deltaspec.fix_cases": {"msgspec"},
     "deltaspec.version": set(),
     "deltaspec.protocol": {"msgspec"},
     "deltaspec.model": {"msgspec"},
@@ -111,6 +118,7 @@ ENTRY_POINTS = (
 LATE_IMPORTS = {
     "pyspark": "is optional",
     "boto3": "is optional",
+    "deltalake": "is optional",
     "moto": "is optional",
     "werkzeug": "is optional",
     "hypothesis": "is optional",
@@ -133,6 +141,7 @@ LATE_IMPORTS = {
     "deltaspec.version": "on executors",
     "deltaspec.build": "on executors",
     "deltaspec.candidates.registry": "only for `doctor`",
+    "deltaspec.many_tables.spark_runs": "only on Spark",
     "deltaspec.model.rows": "needs pyarrow",
     "deltaspec.report.text": "only for errors",
     "deltaspec.sql": "only for tables with SQL expressions",

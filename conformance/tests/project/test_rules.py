@@ -12,16 +12,20 @@ import polars as pl
 import pytest
 
 import deltaspec.rules
+from deltaspec.fix_cases import DELTA_SPARK, advise
 from deltaspec.requirements import load_requirements
-from deltaspec.rules import RULES, Rule, fixes
+from deltaspec.rules import RULES, Rule, command_fixes, fixes
+from deltaspec.rules.causes import CAUSES
 from deltaspec.rules.prefixes import PREFIXES
+from deltaspec.scales import FIX_CLASSES
 from deltaspec.views.base import View
 
+FIX_MODULES = ("causes", "command_fixes", "fix_texts", "fixes")
 ROOT = Path(str(deltaspec.rules.__file__)).parent
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts): path
     for path in sorted(ROOT.rglob("*.py"))
-    if path.name != "__init__.py" and path.stem not in ("registry", "examples", "fixes", "prefixes")
+    if path.name != "__init__.py" and path.stem not in ("registry", "examples", "prefixes", *FIX_MODULES)
 }
 """Files with rules, by module below `deltaspec.rules`."""
 CROSS_ROW_METHODS = {
@@ -218,8 +222,31 @@ def _partitions_by_complete_key(name: str, call: ast.Call) -> bool:
 def test_shared_fixes_are_written_once() -> None:
     own = Counter(rule.fix for rule in RULES.values() if rule.shared_fix is None)
     assert [text for text, number in own.items() if number > 1] == []
-    texts = {value for name, value in vars(fixes).items() if name.isupper() and not name.startswith("_")}
-    assert texts == {rule.shared_fix for rule in RULES.values()} - {None}
-    assert texts.isdisjoint(own)
+    shared = {
+        advise(value)
+        for module in (fixes, command_fixes)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, tuple)
+    }
+    assert shared == {rule.fix for rule in RULES.values() if rule.shared_fix is not None}
+    assert shared.isdisjoint(own)
     for rule in RULES.values():
-        assert rule.shared_fix is None or "Fix:" not in (rule.expression.__doc__ or "")
+        assert rule.shared_fix is None or "Fix (" not in (rule.expression.__doc__ or "")
+
+
+@each_rule
+def test_cases_of_a_fix_are_complete(rule: Rule) -> None:
+    for case in rule.fix_cases:
+        assert case.fix_class in FIX_CLASSES
+        assert (case.fix_class == "command") == bool(case.commands)
+        assert not case.commands or case.engine == DELTA_SPARK
+        assert not case.by_hand or case.fix_class == "repair"
+        assert bool(case.condition) == (len(rule.fix_cases) > 1)
+        assert not case.evidence or case.evidence in rule.view.columns
+
+
+def test_causes_name_rules_once_and_in_no_cycle() -> None:
+    pairs = [(each.rule, effect, each.subject) for each in CAUSES for effect in each.effects]
+    assert len(set(pairs)) == len(pairs)
+    assert {code for pair in pairs for code in pair[:2]} <= RULES.keys()
+    assert [pair for pair in pairs if (pair[1], pair[0]) in {each[:2] for each in pairs}] == []

@@ -23,11 +23,12 @@ def list_rows(shown: Report) -> list[dict[str, Any]]:
 
 
 def test_finding_has_every_column() -> None:
-    (row,) = list_rows(report(make_finding(column="c", fingerprint="1f"), verdict="violations"))
+    (row,) = list_rows(report(make_finding(column="c", fingerprint="1f", cause="FIL037"), verdict="violations"))
     assert list(row) == SCHEMA.names
     assert (row["kind"], row["rule"], row["line"], row["fingerprint"]) == ("finding", "FIL001", 3, "1f")
     assert json.loads(row["evidence"]) == {"path_fault": "holds a space"}
-    assert row["fix"] == "rewrite the file's entry with its name percent-encoded."
+    assert (row["fix"], row["fix_class"]) == ("rewrite the file's entry with its name percent-encoded.", "rewrite")
+    assert row["cause"] == "FIL037"
 
 
 def test_report_without_findings_keeps_columns_and_metadata() -> None:

@@ -77,5 +77,5 @@ def test_schema_requires_the_fields_that_readers_rely_on() -> None:
 def test_fields_of_a_finding_keep_their_order() -> None:
     assert list(to_json(report(make_finding()))["findings"][0]) == [
         *("rule", "name", "severity", "requirement", "level", "version", "file", "line", "path", "column"),
-        *("message", "evidence", "fingerprint"),
+        *("message", "evidence", "fingerprint", "fix_case", "fix_commands", "cause", "related"),
     ]

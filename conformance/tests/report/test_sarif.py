@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from deltaspec.report import sarif
 from deltaspec.report.report_types import AcceptedFinding, Refusal, Report
 from deltaspec.report.sarif import render_sarif
+from deltaspec.validation.rule_docs import build_rule_doc
 
 
 def render(shown: Report, exit_code: int = 1) -> Any:
@@ -61,6 +62,17 @@ def test_result_has_line_level_fingerprint_and_rule() -> None:
     assert (rule["id"], rule["fullDescription"]["text"]) == ("FIL001", "Readers decode it to different names, or fail.")
     assert "**Fix** rewrite the file's entry" in rule["help"]["markdown"]
     assert run["originalUriBaseIds"]["TABLE"]["uri"] == "file:///lake/sales/"
+
+
+def test_rule_has_the_class_and_cases_of_its_fix_and_result_its_cause() -> None:
+    finding = make_finding(rule="ICE010", fix_case=2, cause="FIL037")
+    run = render(replace(report(finding), rules={"ICE010": build_rule_doc("ICE010")}))
+    properties = run["tool"]["driver"]["rules"][0]["properties"]
+    assert properties["fixClass"] == "decide"
+    assert [each["class"] for each in properties["fixCases"]] == ["decide", "decide", "command"]
+    assert properties["fixCases"][2]["commands"]
+    known = run["results"][0]["properties"]
+    assert (known["fixCase"], known["cause"], "related" in known) == (2, "FIL037", False)
 
 
 def test_row_of_a_checkpoint_is_not_a_line() -> None:

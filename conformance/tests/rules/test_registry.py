@@ -23,7 +23,7 @@ def _expression() -> pl.Expr:
 
     It matters
     for this reason. And for that one.
-    Fix: make it even,
+    Fix (rewrite): make it even,
     at once.
 
     Conforms::
@@ -45,6 +45,7 @@ def test_docstring_has_message_reason_fix_and_examples(code: str) -> None:
     assert odd.message == "A commit is odd."
     assert odd.why == "It matters for this reason. And for that one."
     assert odd.fix == "make it even, at once."
+    assert odd.fix_class == "rewrite"
     assert odd.conforms == [{"version": 2}, {"version": None}]
     assert odd.violates == [{"version": 3}]
 

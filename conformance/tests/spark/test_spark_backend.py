@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from helpers.cli import run, single_error_line
+from helpers.repair_plans import write_checkpoint
 from spark.tables_checkpoints import checkpoint_v2_sidecars
 
 import deltaspec
@@ -26,6 +27,8 @@ from deltaspec.validation.spark.bucket_counts import BucketCounts
 from deltaspec.validation.spark.driver import SparkLog
 from deltaspec.validation.spark.run import run_on_spark
 from deltaspec.wire.storage.local import LocalStore
+from deltaspec_generators.small_tables import build_table_with_data
+from deltaspec_generators.table_files import commit_info_action, txn_action, write_table
 
 pytestmark = pytest.mark.spark
 
@@ -81,6 +84,22 @@ def test_baseline_of_one_backend_holds_for_the_other(spark: Any, table: str, tmp
     assert reports[0].totals == {}
     assert reports[0].accepted_totals == found.totals
     assert reports[0].accept[0].count == found.totals["DAT001"] > 0
+
+
+def test_accepted_loss_of_a_file_and_a_commit_conforms(spark: Any, tmp_path: Path) -> None:
+    place, files = tmp_path / "t", build_table_with_data()
+    for version in (3, 4, 5):
+        files.commits[version] = [commit_info_action(version), txn_action("stream", version)]
+    files.missing = {"b.parquet"}
+    write_table(files, place)
+    write_checkpoint(place, 4)
+    (place / "_delta_log/00000000000000000002.json").unlink()
+    options: dict[str, Any] = {"level": "rows", "history": "all"}
+    assert validate(spark, str(place), **options).report.verdict == "violations"
+    options["accept"] = [{"rule": rule, "reason": "lost in an outage"} for rule in ("DAT001", "LOG010")]
+    report = validate(spark, str(place), **options).report
+    assert equal_except_backend(report, deltaspec.validate(str(place), **options))
+    assert (report.verdict, report.accepted_totals) == ("conforms", {"DAT001": 1, "LOG010": 1})
 
 
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"

@@ -133,3 +133,24 @@ def test_drawn_tables_support_the_features(run: pytest.Pytester) -> None:
         """
     )
     assert run_suites(run).parseoutcomes() == {"passed": 1}
+
+
+def test_drawn_tables_meet_further_restrictions(run: pytest.Pytester) -> None:
+    run.makepyfile(
+        """
+        import deltaspec.pytest as delta
+        import pytest
+        from deltaspec.errors import InvalidUsage
+        from hypothesis import HealthCheck, given, settings
+
+        @settings(max_examples=4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @given(table=delta.tables(partitioned=False, types=("string",)))
+        def test_reader(table):
+            assert set(map(str, table.rows.schema.types)) <= {"string", "int64"}
+
+        def test_wrong_name():
+            with pytest.raises(InvalidUsage, match="unknown type 'text'"):
+                delta.tables(types=("text",))
+        """
+    )
+    assert run_suites(run).parseoutcomes() == {"passed": 2}

@@ -13,7 +13,7 @@ from helpers.cli import run
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.data_files.map_annotations import annotate_key_values
+from deltaspec_generators.data_files.legacy_nesting import store_as
 from deltaspec_generators.table_files import TableFiles, encode_table, get_action, protocol_action, write_table
 from planted_tables.bases import log_only
 from planted_tables.bases.nested_types import map_type
@@ -46,8 +46,12 @@ def validate(files: TableFiles, root: Path, level: Any = "log", **options: Any) 
     return deltaspec.validate(str(root), level=level, **options)
 
 
+def store_unknown_maps(data: bytes) -> bytes:
+    return store_as(data, "unknown-maps")
+
+
 def annotate_as_strings(data: bytes) -> bytes:
-    return annotate_key_values(data).replace(UNKNOWN, STRING)
+    return store_unknown_maps(data).replace(UNKNOWN, STRING)
 
 
 def state_lzo(data: bytes) -> bytes:
@@ -73,7 +77,7 @@ EDITED = {"CKP070": "the parts are not in hash order", "CKP023": "the sidecar ac
 
 
 def test_arrow_rejects_the_annotation() -> None:
-    files = edit_parquet_files(build_checkpoint("classic"), annotate_key_values)
+    files = edit_parquet_files(build_checkpoint("classic"), store_unknown_maps)
     (data,) = (data for path, data in files.extra.items() if path.endswith(".parquet"))
     with pytest.raises(OSError, match="Null cannot be applied to group node"):
         pq.ParquetFile(io.BytesIO(data))
@@ -82,7 +86,7 @@ def test_arrow_rejects_the_annotation() -> None:
 @pytest.mark.parametrize("naming", NAMINGS)
 @pytest.mark.parametrize("history", ["latest", "all", "1"])
 def test_files_of_parquet_mr_1_11_are_read(tmp_path: Path, naming: str, history: str) -> None:
-    files = edit_parquet_files(build_checkpoint(naming), annotate_key_values)
+    files = edit_parquet_files(build_checkpoint(naming), store_unknown_maps)
     report = validate(files, tmp_path, history=history)
     assert report.totals.keys() <= EDITED.keys()
     assert report.checked.not_checked == []
@@ -91,12 +95,12 @@ def test_files_of_parquet_mr_1_11_are_read(tmp_path: Path, naming: str, history:
 def test_fault_in_a_file_of_parquet_mr_1_11_is_found(tmp_path: Path) -> None:
     files = build_checkpoint("classic")
     files.checkpoints[0].rows[2]["add"]["size"] += 1
-    report = validate(edit_parquet_files(files, annotate_key_values), tmp_path, history="all")
+    report = validate(edit_parquet_files(files, store_unknown_maps), tmp_path, history="all")
     assert report.totals.keys() == {"FIL052"}
 
 
 def test_table_is_read_from_a_checkpoint_of_parquet_mr_1_11(tmp_path: Path) -> None:
-    files = edit_parquet_files(build_checkpoint("classic"), annotate_key_values)
+    files = edit_parquet_files(build_checkpoint("classic"), store_unknown_maps)
     del files.commits[0]
     write_table(files, tmp_path)
     assert run("show", str(tmp_path)).exit_code == 0
@@ -109,7 +113,7 @@ def test_table_is_read_from_a_checkpoint_of_parquet_mr_1_11(tmp_path: Path) -> N
 def test_data_file_of_parquet_mr_1_11_is_read(tmp_path: Path, level: str) -> None:
     rows = pa.table({"m": pa.array([{"a": 1}, None], pa.map_(pa.string(), pa.int64()))})
     files = build_single_file_table(rows, [("m", map_type("string", "long"))])
-    files.data[FILE_PATH] = annotate_key_values(files.data[FILE_PATH])
+    files.data[FILE_PATH] = store_unknown_maps(files.data[FILE_PATH])
     add = get_action(files, 1, "add")
     add["size"] = len(files.data[FILE_PATH])
     report = validate(files, tmp_path / "sound", level)

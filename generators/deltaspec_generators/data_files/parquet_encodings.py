@@ -6,6 +6,7 @@ The encoding does not change the values. All encodings are legal in data files, 
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, Literal
 
 import msgspec
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec_generators.choices import Choices
+from deltaspec_generators.data_files.legacy_nesting import LegacyForm, store_as
 from deltaspec_generators.values.arrow_values import arrow_type
 
 FIELD_ID = b"PARQUET:field_id"
@@ -56,6 +58,8 @@ class ParquetEncoding(msgspec.Struct, frozen=True):
     """Whether the file also contains the partition columns."""
     extra_column: bool = False
     """Whether the file contains a column that is not in the table schema."""
+    legacy: tuple[LegacyForm, ...] = ()
+    """Legacy forms of its columns; never drawn."""
 
 
 DELTA_SPARK = ParquetEncoding()
@@ -166,6 +170,7 @@ def write_parquet(table: pa.Table, parquet_encoding: ParquetEncoding | None = No
 
     Raises:
         pyarrow.ArrowInvalid: `millis` or `nanos` cannot represent a timestamp exactly.
+        ValueError: the table has no column that a legacy form applies to.
     """
     parquet_encoding = parquet_encoding or ParquetEncoding()
     leaves = {path: kind for field in table.schema for path, kind in _iter_leaves(field, (field.name,))}
@@ -192,7 +197,7 @@ def write_parquet(table: pa.Table, parquet_encoding: ParquetEncoding | None = No
     if parquet_encoding.times == "nanos":
         table = table.cast(pa.schema([each.with_type(_to_nanoseconds(each.type)) for each in table.schema]))
     pq.write_table(table, sink, **options)
-    return sink.getvalue()
+    return reduce(store_as, parquet_encoding.legacy, sink.getvalue())
 
 
 def _iter_leaves(field: pa.Field, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:

@@ -33,6 +33,7 @@ class OperationKind(msgspec.Struct, frozen=True):
 
 WRITTEN_ONLY = "only written histories have it"
 NOT_ASKED = "no history has it yet"
+NEEDS_CATALOG = "the suite catalog asks it of catalog-managed tables"
 """Reasons why drawn histories do not have a kind."""
 _STEP = OperationKind("nothing", not_drawn=WRITTEN_ONLY)
 KINDS: dict[str, OperationKind] = {
@@ -51,6 +52,7 @@ KINDS: dict[str, OperationKind] = {
     "checksum": OperationKind("nothing"),
     "compact-log": OperationKind("nothing"),
     "cleanup-log": OperationKind("nothing"),
+    "publish": OperationKind("nothing", not_drawn=NEEDS_CATALOG),
     "set-properties": OperationKind("metadata"),
     "add-column": OperationKind("metadata"),
     "rename-column": OperationKind("metadata"),

@@ -20,6 +20,8 @@ from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, EXTRAS, TableOptions
 from deltaspec_generators.values.arrow_values import PRIMITIVES
 
+GENERATOR_VERSION = 1
+"""Increases when a seed gives other tables than before; ids of drawn golden cases name it."""
 _RARE_FEATURES = ("typeWidening", "variantType")
 """Features that many engines do not support; a small share of the tables has them."""
 

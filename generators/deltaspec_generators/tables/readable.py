@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer
 from deltaspec.protocol.schema.data_types import Array, DataType, Map, Primitive, Struct, get_type_name, iter_fields
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.table_state import WrittenState
@@ -66,6 +67,8 @@ class ReadableTable(msgspec.Struct, frozen=True, dict=True, eq=False):
     """Choices that produced the table, for `RecordedChoices`."""
     observe: Callable[[], frozenset[str]] = frozenset
     """Computes `dimensions`."""
+    catalog: CatalogAnswer | None = None
+    """What the catalog knows that manages the table; None if the path is enough to read it."""
 
     @cached_property
     def dimensions(self) -> frozenset[str]:

@@ -31,7 +31,7 @@ from deltaspec_generators.table_files import (
     metadata_action,
     protocol_action,
 )
-from planted_tables.bases import log_only
+from planted_tables.bases import catalog_managed, log_only
 from planted_tables.bases.clustering import CLUSTERING_PROTOCOL, build_clustered_table
 from planted_tables.permissions.registry import permission
 
@@ -250,6 +250,11 @@ def variant_with_constraint_default_and_change_data() -> TableFiles:
     writers = ["checkConstraints", "allowColumnDefaults", "changeDataFeed"]
     fields = [("id", "long"), variant]
     return log_only.build_table_with_features("variantType", writer=writers, fields=fields, configuration=configuration)
+
+
+@permission("catalog-managed.ratified-by-publishing")
+def commits_ratified_by_publishing() -> TableFiles:
+    return catalog_managed.build_managed_table()
 
 
 @permission("catalog-managed.checksum-before-publishing")

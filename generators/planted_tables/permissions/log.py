@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from deltaspec_generators.action_lines import Line, encode_json
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, SidecarFile, encode_checkpoint
-from deltaspec_generators.data_files.map_annotations import annotate_key_values
+from deltaspec_generators.data_files.legacy_nesting import store_as
 from deltaspec_generators.table_files import (
     LOG,
     TableFiles,
@@ -103,7 +103,7 @@ def checkpoint_of_parquet_mr_1_11() -> TableFiles:
     """Arrow rejects the annotations of its maps, other readers accept them."""
     files = log_only.build_checkpointed_table()
     (checkpoint,) = encode_checkpoint(files.checkpoints.pop()).items()
-    files.extra[f"{LOG}/{checkpoint[0]}"] = annotate_key_values(checkpoint[1])
+    files.extra[f"{LOG}/{checkpoint[0]}"] = store_as(checkpoint[1], "unknown-maps")
     return files
 
 
@@ -113,7 +113,7 @@ def data_file_of_parquet_mr_1_11() -> TableFiles:
     stored = pa.map_(pa.string(), pa.map_(pa.string(), pa.int64()))
     rows = pa.table({"m": pa.array([{"a": {"b": 1}}, None], stored)})
     files = build_single_file_table(rows, [("m", kind)])
-    files.data[FILE_PATH] = annotate_key_values(files.data[FILE_PATH])
+    files.data[FILE_PATH] = store_as(files.data[FILE_PATH], "unknown-maps")
     get_action(files, 1, "add")["size"] = len(files.data[FILE_PATH])
     return files
 

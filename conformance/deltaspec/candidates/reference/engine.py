@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
 
 from deltaspec import __version__
 from deltaspec.candidates.arrow_rows import list_model_rows
+from deltaspec.candidates.reference.catalog import check_catalog
 from deltaspec.candidates.reference.log_reader import CorruptLog, LoadedTable, LogReader
 from deltaspec.candidates.reference.row_reader import (
     FileRows,
@@ -26,7 +27,7 @@ from deltaspec.model.rows.predicate_trees import InvalidPredicate, parse_predica
 from deltaspec.model.rows.predicates import Predicate, evaluate
 from deltaspec.model.rows.skipping import PredicateError, can_skip
 from deltaspec.protocol.actions import Add, Cdc, Remove
-from deltaspec.protocol.features import change_data
+from deltaspec.protocol.features import catalog_managed, change_data
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.files.deletion_vectors import DeletionVectorError, get_vector_id
 from deltaspec.protocol.log.segment import BrokenLog, NoCommits, SegmentError, VersionMissing
@@ -37,7 +38,7 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import FileGone
 
 READER_FEATURES = (
-    "catalogManaged",
+    catalog_managed.FEATURE,
     "columnMapping",
     "deletionVectors",
     "timestampNtz",
@@ -49,6 +50,10 @@ READER_FEATURES = (
     "variantType-preview",
 )
 MAX_READER_VERSION = 3
+
+
+Catalog: TypeAlias = Mapping[str, Any] | None
+"""What the catalog of a table knows, as in a request; None for a table that is named by its path alone."""
 
 
 class Engine:
@@ -75,15 +80,22 @@ class Engine:
             "max_reader_version": MAX_READER_VERSION,
             "kinds": list(self.writer().kinds),
             "kinds_not_drawn": ["cleanup-log", "widen-column"],  # only written histories can test them
-            "writer_features": list(WRITER_FEATURES),
+            "writer_features": [*WRITER_FEATURES, catalog_managed.FEATURE],
+            "catalog": ["staged", "inline"],
         }
 
     def snapshot(
-        self, table: str, *, at: dict[str, int] | None, want: Sequence[str], app_ids: Sequence[str]
+        self,
+        table: str,
+        *,
+        at: dict[str, int] | None,
+        want: Sequence[str],
+        app_ids: Sequence[str],
+        catalog: Catalog = None,
     ) -> dict[str, Any]:
         """Return the state of a version."""
         with _translate_errors("snapshot"):
-            log = self.log_reader(table)
+            log = self.log_reader(table, catalog)
             state = self.load(log, at)
             snapshot = state.snapshot
             answer: dict[str, Any] = {
@@ -113,10 +125,11 @@ class Engine:
         predicate: str | None,
         predicate_tree: Any,
         row_ids: bool,
+        catalog: Catalog = None,
     ) -> dict[str, Any]:
         """Return the rows of a version."""
         with _translate_errors("snapshot"):
-            log = self.log_reader(table)
+            log = self.log_reader(table, catalog)
             state = self.load(log, at)
             condition = None if predicate_tree is None else parse_predicate(predicate_tree, state.schema)
         with _translate_errors("scan"):
@@ -138,23 +151,32 @@ class Engine:
         columns: Sequence[Sequence[str]] | None,
         predicate: str | None,
         predicate_tree: Any,
+        catalog: Catalog = None,
     ) -> pa.Table:
         """Return the changed rows of a range of versions."""
         with _translate_errors("changes"):
-            log = self.log_reader(table)
+            log = self.log_reader(table, catalog)
             last = log.find_versions()[1] if end is None else end
             before, parts = None, []
             for state in log.iter_states(start, last):
                 self.check_supported(state)
+                self.check_catalog(log, state)
                 if state.snapshot.version >= start:
                     parts.append(self.read_changes(log, before, state))
                 before = state
             return pa.concat_tables(parts, promote_options="default")
 
-    def apply(self, table: str, *, operation: dict[str, Any], commit: dict[str, Any] | None) -> dict[str, Any]:
+    def apply(
+        self,
+        table: str,
+        *,
+        operation: dict[str, Any],
+        commit: dict[str, Any] | None,
+        catalog: Catalog = None,
+    ) -> dict[str, Any]:
         """Perform an operation."""
         with _translate_errors("commit"):
-            return self.writer().apply(table, operation, commit or {})
+            return self.writer().apply(table, operation, commit or {}, catalog)
 
     def load(self, log: LogReader, at: dict[str, int] | None) -> LoadedTable:
         """Return the state of a version or timestamp; None for the newest."""
@@ -167,7 +189,12 @@ class Engine:
                     raise EngineError("not-found", "no version is that old", phase="snapshot")
         state = log.read_state(version)
         self.check_supported(state)
+        self.check_catalog(log, state)
         return state
+
+    def check_catalog(self, log: LogReader, state: LoadedTable) -> None:
+        """Raise `EngineError` if only a catalog knows the commits of the table, and the request has no catalog."""
+        check_catalog(log, state)
 
     def check_supported(self, state: LoadedTable) -> None:
         """Raise `EngineError` if the table needs something that the reader does not know."""

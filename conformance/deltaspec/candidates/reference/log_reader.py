@@ -1,6 +1,6 @@
 """Read the state of a table at a version, with the reference model. Source: Action Reconciliation."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from deltaspec.protocol.actions import (
     Protocol,
     Remove,
 )
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.log.file_names import commit_name
@@ -40,8 +41,9 @@ from deltaspec.wire.log.checkpoint_reader import (
 )
 from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, Store
 from deltaspec.wire.storage.local import LocalStore
+from deltaspec.wire.storage.ratified_store import RatifiedStore
 
 MAX_COMMIT_BYTES = 1 << 30
 IN_COMMIT_TIMESTAMP, ENABLE_IN_COMMIT_TIMESTAMPS = "inCommitTimestamp", IN_COMMIT_TIMESTAMPS
@@ -70,13 +72,25 @@ class LogReader:
     """The log of a table in a local directory.
 
     The public methods can be replaced, to build faulty readers.
+
+    Args:
+        table: path of the table.
+        catalog: what its catalog knows, as in a request; None for a table that is named by its path alone.
+
+    Raises:
+        DeltaspecError: there is no log.
     """
 
-    def __init__(self, table: str) -> None:
-        """List the log. Raises `DeltaspecError` if there is none."""
-        self.store = LocalStore(table)
+    def __init__(self, table: str, catalog: Mapping[str, Any] | None = None) -> None:
+        self.catalog = None if catalog is None else msgspec.convert(catalog, CatalogAnswer)
+        self.store: Store = self.open_store(LocalStore(table))
         self.access = DataAccess(self.store, allow_outside=True)
         self.entries: dict[str, Entry] = self.list_entries()
+
+    def open_store(self, store: LocalStore) -> Store:
+        """Return the table as a reader sees it that has asked the catalog."""
+        known = self.catalog
+        return store if known is None else RatifiedStore(store, known.sources, known.contents, known.latest_version)
 
     def list_entries(self) -> dict[str, Entry]:
         """List the files of the log by name."""
@@ -105,6 +119,8 @@ class LogReader:
 
     def choose_segment(self, version: int | None) -> Segment:
         """Choose the files that produce a version. Raises `SegmentError`."""
+        if version is None and self.catalog is not None:
+            version = self.catalog.latest_version
         return choose_segment(self.entries, at=version)
 
     def replay_commit(self, snapshot: Snapshot, version: int, actions: Sequence[Action]) -> Snapshot:

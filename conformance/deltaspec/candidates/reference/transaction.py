@@ -1,9 +1,7 @@
 """A transaction of the reference writer: collects actions, checks rows and the commit, and writes the commit."""
 
-import os
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,12 +10,13 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.candidates.arrow_rows import list_model_rows
+from deltaspec.candidates.reference.catalog import create_file, stage_commit
 from deltaspec.candidates.reference.checkpoint_writer import encode_lines
 from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader, build_state
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, arrow_schema, repeat_value
 from deltaspec.candidates.reference.sql_values import evaluate_sql, parse_supported
 from deltaspec.candidates.reference.table_changes import WRITER_FEATURES, replace_schema
-from deltaspec.candidates.reference.written_files import FileWriter, get_clock_ms, write_new_file
+from deltaspec.candidates.reference.written_files import FileWriter, get_clock_ms
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.commit.validation import check_commit
 from deltaspec.model.decisions import Refused, may_write
@@ -26,7 +25,7 @@ from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot
 from deltaspec.model.rows.predicate_trees import parse_predicate
 from deltaspec.model.rows.predicates import evaluate
 from deltaspec.protocol.actions import Action, Add, CommitInfo, DomainMetadata, MetaData, Protocol, Remove, Txn
-from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.features import catalog_managed, row_tracking
 from deltaspec.protocol.features.constraints import read_check_constraints, read_defaults
 from deltaspec.protocol.features.identity_columns import Identity, read_identity
 from deltaspec.protocol.features.supported_features import supports
@@ -66,6 +65,8 @@ class Transaction:
         self.actions: list[Action] = []
         self.changes: list[tuple[str, pa.Table]] = []
         """Change type and rows of every change, for change data files."""
+        self.staged: str | None = None
+        """Name of the staged commit, if a catalog has to ratify it."""
         self.state: LoadedTable
         if before is not None:
             self.use(before.protocol, before.metadata)
@@ -337,6 +338,7 @@ class Transaction:
         return CommitInfo(
             timestamp=moment,
             in_commit_timestamp=stamp,
+            txn_id=str(uuid.uuid4()) if supports(self.state.protocol, catalog_managed.FEATURE) else None,
             operation=self.kind,
             engine_info="deltaspec",
             tags={ROWS_PRESERVED_TAG: "true"} if self.tracks_rows else None,
@@ -347,23 +349,26 @@ class Transaction:
         self.create_commit(encode_lines(actions))
 
     def create_commit(self, data: bytes) -> None:
-        """Create the commit file with its complete content, or fail if another writer was faster."""
-        log = self.root / LOG_DIRECTORY
-        log.mkdir(parents=True, exist_ok=True)
-        temporary = log / f".{uuid.uuid4()}.tmp"
+        """Create the commit file with its complete content, or fail if another writer was faster.
+
+        On a catalog-managed table, stage the commit.
+        """
+        if self.log is not None and self.log.catalog is not None:
+            self.staged = self.stage(data)
+            return
         try:
-            write_new_file(temporary, data)
-            os.link(temporary, log / commit_name(self.version))
+            create_file(self.root / LOG_DIRECTORY / commit_name(self.version), data)
         except FileExistsError as error:
             raise EngineError("conflict", f"version {self.version} exists", phase="commit", retryable=True) from error
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
+
+    def stage(self, data: bytes) -> str:
+        """Write a staged commit and return its name."""
+        return stage_commit(self.root, self.version, data)
 
 
 def check_protocol(state: LoadedTable) -> None:
     """Raise `EngineError` if the reference must not write to a table."""
-    decision = may_write(state.protocol, WRITER_FEATURES)
+    decision = may_write(state.protocol, (*WRITER_FEATURES, catalog_managed.FEATURE))
     if isinstance(decision, Refused):
         raise EngineError("unsupported", decision.reason, phase="commit")
 

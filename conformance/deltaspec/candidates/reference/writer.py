@@ -13,6 +13,13 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.candidates.arrow_rows import list_model_rows
+from deltaspec.candidates.reference.catalog import (
+    check_catalog,
+    check_compaction,
+    check_maintenance,
+    find_newest_published,
+    publish_commits,
+)
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter, encode_lines
 from deltaspec.candidates.reference.log_cleaner import LogCleaner
 from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
@@ -84,35 +91,51 @@ class Writer:
             "compact-log": self.compact_log,
             "vacuum": self.vacuum,
             "cleanup-log": self.clean_up_log,
+            "publish": self.publish,
         }
         self.kinds = ("create", *self.commits, *self.maintenance)
 
-    def apply(self, table: str, operation: Operation, commit: Mapping[str, Any]) -> dict[str, Any]:
+    def apply(
+        self, table: str, operation: Operation, commit: Mapping[str, Any], catalog: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Perform an operation and return the fields of the answer. Raises `EngineError`."""
         kind = operation["kind"]
         if kind == "create":
             return {"committed": True, "version": self.create(table, operation, commit)}
         if kind not in self.kinds:
             raise EngineError("unsupported", f"the kind {kind} is not offered", code="operation", phase="commit")
-        log = LogReader(table)
+        log = LogReader(table, catalog)
         transaction = self.open(table, log, kind)
+        self.check_maintenance(log, kind)
         if kind in self.maintenance:
             self.maintenance[kind](table, log, operation)
             return {"committed": False}
         self.commits[kind](transaction, operation)
         if not transaction.actions and not commit.get("txn") and not commit.get("domains"):
             return {"committed": False}
-        return {"committed": True, "version": transaction.commit(commit)}
+        version = transaction.commit(commit)
+        if transaction.staged is not None:
+            return {"committed": False, "version": version, "staged": transaction.staged}
+        return {"committed": True, "version": version}
 
     def open(self, table: str, log: LogReader, kind: str) -> Transaction:
         """Return a transaction on the newest version."""
         state = log.read_state()
         self.check_protocol(state)
+        self.check_catalog(log, state)
         return self.transaction(table, log, state, kind)
 
     def check_protocol(self, state: LoadedTable) -> None:
         """Raise `EngineError` if the table needs something that the writer does not know."""
         check_protocol(state)
+
+    def check_catalog(self, log: LogReader, state: LoadedTable) -> None:
+        """Raise `EngineError` if a catalog manages the table, and the request does not say what it knows."""
+        check_catalog(log, state, phase="commit")
+
+    def check_maintenance(self, log: LogReader, kind: str) -> None:
+        """Raise `EngineError` if the catalog has to permit an operation."""
+        check_maintenance(log, kind)
 
     # rows
 
@@ -332,12 +355,20 @@ class Writer:
 
     def write_checkpoint(self, table: str, log: LogReader, operation: Operation) -> None:
         """Write a checkpoint of the newest version."""
-        state = log.read_state()
+        state = log.read_state(self.find_newest_published(table, log))
         form = operation.get("form") or "v1"
         has_v2 = "v2Checkpoint" in (state.protocol.writer_features or ())
         if form == "multipart" if has_v2 else form.startswith("v2"):
             raise EngineError("unsupported", f"no checkpoint of the form {form}", phase="commit")
         self.derived_files(table).write_checkpoint(state.snapshot, form)
+
+    def find_newest_published(self, table: str, log: LogReader) -> int | None:
+        """Return the newest version that may have a checkpoint if a catalog manages the table; otherwise None."""
+        return find_newest_published(Path(table), log)
+
+    def publish(self, table: str, log: LogReader, operation: Operation) -> None:
+        """Publish the ratified commits of a catalog-managed table."""
+        publish_commits(Path(table), log)
 
     def write_checksum(self, table: str, log: LogReader, operation: Operation) -> None:
         """Write the version checksum of the newest version, unless it exists."""
@@ -356,6 +387,7 @@ class Writer:
         start, end = operation["start"], operation["end"]
         if start >= end:
             raise EngineError("invalid-request", "a compaction needs at least two commits", phase="commit")
+        check_compaction(Path(table), log, start, end)
         commits = {version: log.read_commit(version) for version in range(start, end + 1)}
         path = Path(table) / _LOG / file_names.compaction_name(start, end)
         if not path.exists():

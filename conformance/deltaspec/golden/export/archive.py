@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from deltaspec.golden.corpus import GoldenCorpus, StoredCase
+from deltaspec.golden.corpus import CaseFiles, GoldenCorpus, StoredCase
 from deltaspec.golden.export.layouts import fill_new_directory
 from deltaspec.golden.index import FORMAT, INDEX, Index, IndexedCase, IndexedFile
 
@@ -54,16 +54,22 @@ def iter_release_files(corpus: GoldenCorpus, cases: Iterable[StoredCase], versio
     indexed, content = [], []
     for case in cases:
         files = list(case.iter_files())
-        indexed.append(_describe_case(case, files))
+        indexed.append(describe_case(case, files))
         content += [(f"{case.listed.path}/{path}", data) for path, data in files]
-    index = Index(format=FORMAT, version=version, cases=tuple(indexed))
-    yield INDEX, msgspec.json.format(msgspec.json.encode(index), indent=2) + b"\n"
+    yield INDEX, encode_index(indexed, version)
     for name in _GUIDES:
         yield name, (corpus.root / name).read_bytes()
     yield from content
 
 
-def _describe_case(case: StoredCase, files: Iterable[tuple[str, bytes]]) -> IndexedCase:
+def encode_index(cases: Iterable[IndexedCase], version: str) -> bytes:
+    """Encode the index of cases."""
+    index = Index(format=FORMAT, version=version, cases=tuple(cases))
+    return msgspec.json.format(msgspec.json.encode(index), indent=2) + b"\n"
+
+
+def describe_case(case: CaseFiles, files: Iterable[tuple[str, bytes]]) -> IndexedCase:
+    """Return the entry of a case in the index."""
     found = case.description
     return IndexedCase(
         id=case.id,

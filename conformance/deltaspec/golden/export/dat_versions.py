@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.golden.corpus import StoredCase
+from deltaspec.golden.corpus import CaseFiles
 
 
-def iter_dat_versions(case: StoredCase) -> Iterator[tuple[str, bytes]]:
+def iter_dat_versions(case: CaseFiles) -> Iterator[tuple[str, bytes]]:
     """Yield `expected/v<N>/` of each version that a spec reads completely and another describes."""
     snapshots: dict[int, dict[str, Any]] = {}
     rows: dict[int, str] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.golden.corpus import StoredCase
+from deltaspec.golden.corpus import CaseFiles
 from deltaspec.golden.export.dat_versions import iter_dat_versions
 from deltaspec.output_files import fill_directory
 from deltaspec_generators.table_uris import TABLE_URI
@@ -31,7 +31,7 @@ def fill_new_directory(directory: Path) -> Iterator[Path]:
         yield content
 
 
-def write_layout(cases: Sequence[StoredCase], layout: Layout, directory: Path) -> tuple[list[str], dict[str, str]]:
+def write_layout(cases: Sequence[CaseFiles], layout: Layout, directory: Path) -> tuple[list[str], dict[str, str]]:
     """Write cases into a new or empty directory.
 
     Returns:
@@ -44,18 +44,23 @@ def write_layout(cases: Sequence[StoredCase], layout: Layout, directory: Path) -
     with fill_new_directory(directory) as content:
         for case in cases:
             if not obstacles[case.id]:
-                uri = f"{(directory / case.id / 'delta').absolute().as_uri()}/".encode()
-                for path, data in iter_files(case, layout):
-                    if path.startswith("delta/") and path.endswith(".json"):
-                        data = data.replace(TABLE_URI.encode(), uri)
-                    target = content / case.id / path
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    target.write_bytes(data)
+                write_case(case, layout, content, directory)
     written = [identity for identity, reason in obstacles.items() if not reason]
     return written, {identity: reason for identity, reason in obstacles.items() if reason}
 
 
-def find_obstacle(case: StoredCase, layout: Layout) -> str:
+def write_case(case: CaseFiles, layout: Layout, content: Path, directory: Path) -> None:
+    """Write a case into the directory `content`, which will be moved to `directory`, as absolute paths say."""
+    uri = f"{(directory / case.id / 'delta').absolute().as_uri()}/".encode()
+    for path, data in iter_files(case, layout):
+        if path.startswith("delta/") and path.endswith(".json"):
+            data = data.replace(TABLE_URI.encode(), uri)
+        target = content / case.id / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+
+def find_obstacle(case: CaseFiles, layout: Layout) -> str:
     """Return why a layout cannot express a case; empty if it can."""
     if "absolute-paths" in case.description.portability and any(map(_is_parquet_checkpoint, case.listed.sha256)):
         return "absolute paths in a checkpoint cannot be replaced"
@@ -68,7 +73,7 @@ def _is_parquet_checkpoint(path: str) -> bool:
     return path.startswith("delta/_delta_log/") and path.endswith(".parquet")
 
 
-def iter_files(case: StoredCase, layout: Layout) -> Iterator[tuple[str, bytes]]:
+def iter_files(case: CaseFiles, layout: Layout) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the files of a case in a layout."""
     for path, data in case.iter_files():
         if _belongs(path, layout):

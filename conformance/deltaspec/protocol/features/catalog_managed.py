@@ -1,10 +1,54 @@
 """Catalog-managed tables: names, and the commits that readers use. Source: Catalog-managed Tables (current)."""
 
 from collections.abc import Iterable, Mapping
+from typing import Annotated
 
-from deltaspec.protocol.log.file_names import CommitName, StagedCommit, commit_name, parse_log_file_name
+import msgspec
+
+from deltaspec.protocol.log.file_names import (
+    MAX_VERSION,
+    STAGED_COMMITS,
+    CommitName,
+    StagedCommit,
+    commit_name,
+    parse_log_file_name,
+)
 
 FEATURE = "catalogManaged"
+_Version = Annotated[int, msgspec.Meta(ge=0, le=MAX_VERSION)]
+
+
+class RatifiedCommit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A ratified commit that the catalog returns: a staged file or the content, not both."""
+
+    version: _Version
+    staged: str | None = None
+    """Name of a file in `_delta_log/_staged_commits`, such as `<version>.<uuid>.json`."""
+    content: str | None = None
+    """Content of an inline commit: one action as JSON in each line."""
+
+
+class CatalogAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a catalog knows about a table. Its JSON is also a file of `deltaspec validate --catalog-commits`.
+
+    Source: Getting Ratified Commits from the Catalog (current).
+    """
+
+    latest_version: _Version
+    commits: tuple[RatifiedCommit, ...] = ()
+    """With consecutive versions, ascending. Published commits may be left out."""
+
+    @property
+    def sources(self) -> dict[int, str | None]:
+        """Name of each staged commit relative to `_delta_log`, by version; None for an inline commit."""
+        return {
+            each.version: None if each.staged is None else f"{STAGED_COMMITS}{each.staged}" for each in self.commits
+        }
+
+    @property
+    def contents(self) -> dict[int, bytes]:
+        """Content of each inline commit, by version."""
+        return {each.version: each.content.encode() for each in self.commits if each.content is not None}
 
 
 def group_versions_by_uuid(names: Iterable[str]) -> dict[str, list[int]]:

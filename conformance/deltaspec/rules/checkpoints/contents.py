@@ -2,7 +2,13 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import REWRITE_CHECKPOINT, STOP_WRITERS_AND_REWRITE_CHECKPOINT
+from deltaspec.rules.fixes import (
+    REWRITE_CHECKPOINT,
+    REWRITE_CHECKPOINT_NEVER_RENAME,
+    REWRITE_CHECKPOINT_OR_ADD_V2,
+    STOP_WRITERS_AND_REWRITE_CHECKPOINT,
+    WRITE_NEW_CHECKPOINT,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import checkpoints, replay_differences
 
@@ -102,15 +108,11 @@ def checkpoint_metadata_action_count() -> pl.Expr:
     return (is_v2 & (pl.col("checkpoint_metadatas") != 1)) | (pl.col("checkpoint_metadatas") > 1)
 
 
-@rule("CKP006", requires="checkpoint-metadata.version", view=checkpoints)
+@rule("CKP006", requires="checkpoint-metadata.version", view=checkpoints, fix=REWRITE_CHECKPOINT_NEVER_RENAME)
 def checkpoint_metadata_version_differs() -> pl.Expr:
     """The version in checkpointMetadata differs from the version in the checkpoint's file name.
 
     The file was renamed or written for another version, so readers load the wrong state.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not rename the file: its content
-    may belong to neither version.
 
     Conforms::
         version: 7, checkpoint_metadata_version: 7
@@ -121,15 +123,11 @@ def checkpoint_metadata_version_differs() -> pl.Expr:
     return pl.col("version") != pl.col("checkpoint_metadata_version")
 
 
-@rule("CKP007", requires="checkpoint.v2-needs-feature", view=checkpoints)
+@rule("CKP007", requires="checkpoint.v2-needs-feature", view=checkpoints, fix=REWRITE_CHECKPOINT_OR_ADD_V2)
 def v2_content_without_feature() -> pl.Expr:
     """A checkpoint has V2 content although the table does not support v2Checkpoint.
 
     Clients of this table need not understand sidecars. They may see a table without its files.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. To use V2 checkpoints, run `ALTER
-    TABLE t SET TBLPROPERTIES ('delta.feature.v2Checkpoint' = 'supported')`.
 
     Conforms::
         naming: classic, checkpoint_metadatas: 1, sidecars: 1, v2_checkpoint_supported: true
@@ -246,8 +244,8 @@ def multipart_checkpoint() -> pl.Expr:
 
     The parts are not written atomically. If writers race, the checkpoint can mix their parts. (Multipart checkpoints
     with other defects, or that the features of the table forbid, are reported by other rules.)
-    Fix: Write a new checkpoint in one file with `DeltaTable.create_checkpoint()` (delta-rs). In Delta Spark, unset
-    `spark.databricks.delta.checkpoint.partSize`, or use V2 checkpoints.
+    Fix (rewrite): Write a new checkpoint in one file with `DeltaTable.create_checkpoint()` (delta-rs). In Delta
+    Spark, unset `spark.databricks.delta.checkpoint.partSize`, or use V2 checkpoints.
 
     Conforms::
         naming: classic, content: v1, misplaced_files: null, v2_checkpoint_supported: false
@@ -259,7 +257,9 @@ def multipart_checkpoint() -> pl.Expr:
     return (pl.col("naming") == "multipart") & sound & ~pl.col("v2_checkpoint_supported")
 
 
-@rule("CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28", fix=REWRITE_CHECKPOINT)
+@rule(
+    "CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28", fix=WRITE_NEW_CHECKPOINT
+)
 def file_in_wrong_checkpoint_part() -> pl.Expr:
     """Files of a multipart checkpoint are in other parts than Spark's hash of their keys gives.
 

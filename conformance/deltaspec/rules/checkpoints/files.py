@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import SET_WRITE_STATS_AS_STRUCT
 from deltaspec.rules.fixes import REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoint_contents import checkpoint_contents
@@ -12,7 +13,8 @@ def parsed_partition_values_missing() -> pl.Expr:
     """Add actions of a checkpoint have no partitionValues_parsed although the table properties require it.
 
     Readers that prune partitions by the typed columns read all of these files, or skip files that they need.
-    Fix: Write a new checkpoint with a corrected writer. It must write `partitionValues_parsed` for every add action.
+    Fix (repair): Write a new checkpoint with a corrected writer. It must write `partitionValues_parsed` for every
+    add action.
 
     Conforms::
         is_parquet: true, is_partitioned: true, write_stats_as_struct: true, adds: 3, adds_with_parsed_partition_values: 3
@@ -31,8 +33,8 @@ def json_statistics_missing() -> pl.Expr:
     """Add actions of a checkpoint have no JSON statistics although the statistics exist and are required.
 
     Readers that do not support typed statistics skip no files and must read files to count rows.
-    Fix: Write a new checkpoint with a corrected writer. To store only typed statistics, run `ALTER TABLE t SET
-    TBLPROPERTIES ('delta.checkpoint.writeStatsAsJson' = 'false')` first.
+    Fix (repair): Write a new checkpoint with a corrected writer. To store only typed statistics, run `ALTER TABLE t
+    SET TBLPROPERTIES ('delta.checkpoint.writeStatsAsJson' = 'false')` first.
 
     Conforms::
         write_stats_as_json: true, adds_with_json: 3, adds_with_columns_only: 0, replayed_adds_with_stats: 3
@@ -51,8 +53,8 @@ def unrequested_json_statistics() -> pl.Expr:
     """A checkpoint contains JSON statistics although delta.checkpoint.writeStatsAsJson is false.
 
     Every reader of the checkpoint loads statistics that the table's owner disabled.
-    Fix: Write a new checkpoint with a corrected writer. It must honor the property. The current checkpoint is correct
-    and can stay until then.
+    Fix (rewrite): Write a new checkpoint with a corrected writer. It must honor the property. The current
+    checkpoint is correct and can stay until then.
 
     Conforms::
         is_parquet: true, write_stats_as_json: true, adds_with_json: 3
@@ -69,8 +71,8 @@ def struct_statistics_missing() -> pl.Expr:
     """Add actions of a checkpoint have no stats_parsed although statistics exist and the table requires the column.
 
     Readers that skip files by typed statistics read these files unnecessarily.
-    Fix: Write a new checkpoint with a corrected writer. It must write `stats_parsed` for every add action with
-    statistics.
+    Fix (repair): Write a new checkpoint with a corrected writer. It must write `stats_parsed` for every add action
+    with statistics.
 
     Conforms::
         is_parquet: true, write_stats_as_struct: true, adds_with_columns: 3, adds_with_json_only: 0, replayed_adds_with_stats: 3
@@ -90,8 +92,8 @@ def unrequested_struct_statistics() -> pl.Expr:
     """A checkpoint contains stats_parsed although delta.checkpoint.writeStatsAsStruct is false.
 
     The column takes space and time that the table's owner did not want to spend.
-    Fix: Write a new checkpoint with a corrected writer. It must honor the property. To keep the column, set the
-    property to true with `ALTER TABLE t SET TBLPROPERTIES`.
+    Fix (rewrite): Write a new checkpoint with a corrected writer. It must honor the property. To keep the column,
+    set the property to true with `ALTER TABLE t SET TBLPROPERTIES`.
 
     Conforms::
         write_stats_as_struct: true, adds_with_columns: 3
@@ -103,13 +105,18 @@ def unrequested_struct_statistics() -> pl.Expr:
     return ~pl.col("write_stats_as_struct") & (pl.col("adds_with_columns") > 0)
 
 
-@rule("CKP083", requires="checkpoint-contents.struct-statistics-off", view=checkpoint_contents, divergence="S68")
+@rule(
+    "CKP083",
+    requires="checkpoint-contents.struct-statistics-off",
+    view=checkpoint_contents,
+    divergence="S68",
+    fix=SET_WRITE_STATS_AS_STRUCT,
+)
 def struct_statistics_by_default() -> pl.Expr:
     """A checkpoint contains stats_parsed although delta.checkpoint.writeStatsAsStruct is not set.
 
     The protocol says that the default is false, and the reference engine uses true. The column takes space and time that
     the table's owner may not want to spend.
-    Fix: Set the property to true or false with `ALTER TABLE t SET TBLPROPERTIES`, so that all writers do the same.
 
     Conforms::
         write_stats_as_struct_is_unset: null, adds_with_columns: 3
@@ -125,8 +132,8 @@ def tombstone_with_statistics_or_tags() -> pl.Expr:
     """Tombstones of a checkpoint contain statistics or tags.
 
     Tombstones exist only for the cleanup of files. The extra fields make the checkpoint larger and slower to read.
-    Fix: Write a new checkpoint with a corrected writer. It must omit `stats` and `tags` from remove actions. The
-    current checkpoint can stay until then.
+    Fix (repair): Write a new checkpoint with a corrected writer. It must omit `stats` and `tags` from remove
+    actions. The current checkpoint can stay until then.
 
     Conforms::
         removes_with_statistics: 0, removes_with_tags: 0
@@ -196,8 +203,8 @@ def checkpoint_codec_differs() -> pl.Expr:
 
     The property is for data and checkpoint files. Readers that support only the chosen codec fail on the log. (The
     default, zstd, is checked after the property was unset, which shows that writers of this table know it.)
-    Fix: No repair is needed if your readers support the codec. Use a writer that honors the property for checkpoints,
-    or change the property; the next checkpoint then uses the codec.
+    Fix (none): No repair is needed if your readers support the codec. Use a writer that honors the property for
+    checkpoints, or change the property; the next checkpoint then uses the codec.
 
     Conforms::
         requested_codec: zstd, other_codecs: []
@@ -214,8 +221,8 @@ def checkpoint_page_version_differs() -> pl.Expr:
 
     The property is for data and checkpoint files. Many Parquet readers support only version 1 and fail on the log. (The
     default, version 1, is checked after the property was unset, which shows that writers of this table know it.)
-    Fix: No repair is needed if your readers support the version. Use a writer that honors the property for checkpoints,
-    or change the property; the next checkpoint then uses the version.
+    Fix (none): No repair is needed if your readers support the version. Use a writer that honors the property for
+    checkpoints, or change the property; the next checkpoint then uses the version.
 
     Conforms::
         requested_page_version: 2, page_version: 2

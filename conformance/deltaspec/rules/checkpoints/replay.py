@@ -4,6 +4,7 @@ import polars as pl
 
 from deltaspec.rules.fixes import (
     REWRITE_CHECKPOINT,
+    REWRITE_CHECKPOINT_AFTER_COMMIT,
     REWRITE_CHECKPOINT_BEFORE_VACUUM,
     STOP_WRITERS_AND_REWRITE_CHECKPOINT,
 )
@@ -20,16 +21,12 @@ def _differs(kind: str, difference: str) -> pl.Expr:
     "CKP030",
     requires=("checkpoint.equals-replay", "checkpoint.classic-same-content", "checkpoint-contents.has-adds"),
     view=replay_differences,
+    fix=REWRITE_CHECKPOINT_AFTER_COMMIT,
 )
 def live_file_missing_from_checkpoint() -> pl.Expr:
     """A live file is missing from a checkpoint of its version.
 
     Readers that start from the checkpoint lose the file's rows. Readers that replay the commits return them.
-    Fix: If FIL037 names the same file, first repair its commit: until then the readers of the checkpoint may be those
-    with the right rows. Make sure that older commits, or an older checkpoint and the commits after it, can replay the
-    table without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` or log cleanup
-    before that: they could delete the file or the commits.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: missing
@@ -125,7 +122,7 @@ def tombstone_without_file_metadata() -> pl.Expr:
     A checkpoint must contain all information of the remove actions, but the sample schema of the protocol does not have
     these fields, and some engines do not write them, or write `extendedFileMetadata: false` instead (delta-rs 0.12 to
     0.25). Tools that sum up removed bytes report less.
-    Fix: No repair is needed, because `VACUUM` does not read the fields. Use a writer that keeps them.
+    Fix (none): No repair is needed, because `VACUUM` does not read the fields. Use a writer that keeps them.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", is_extended: true
@@ -165,16 +162,16 @@ def metadata_differs_in_checkpoint() -> pl.Expr:
     return _differs("metaData", "differs")
 
 
-@rule("CKP037", requires=("checkpoint.equals-replay", "checkpoint-contents.has-transactions"), view=replay_differences)
+@rule(
+    "CKP037",
+    requires=("checkpoint.equals-replay", "checkpoint-contents.has-transactions"),
+    view=replay_differences,
+    fix=STOP_WRITERS_AND_REWRITE_CHECKPOINT,
+)
 def transaction_differs_in_checkpoint() -> pl.Expr:
     """The txn of an application in a checkpoint differs from the commits, or is missing and cannot have expired.
 
     The application repeats or skips data when it resumes.
-    Fix: If FIL037 names the same file, first repair its commit: until then the readers of the checkpoint may be those
-    with the right rows. Make sure that older commits, or an older checkpoint and the commits after it, can replay the
-    table without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop the affected streams until
-    then.
 
     Conforms::
         derived_file_kind: checkpoint, kind: txn, may_have_expired: true

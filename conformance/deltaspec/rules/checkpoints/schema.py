@@ -92,7 +92,7 @@ def obsolete_null_counts_name() -> pl.Expr:
     """The null counts of stats_parsed are named nullCounts, as in the examples of older revisions.
 
     Readers look for nullCount, the name in every definition of the statistic, and find no null counts.
-    Fix: Write a new checkpoint with a corrected writer. It must write `nullCount`.
+    Fix (rewrite): Write a new checkpoint with a corrected writer. It must write `nullCount`.
 
     Conforms::
         difference: "another type"
@@ -108,7 +108,8 @@ def unknown_statistic_in_checkpoint() -> pl.Expr:
 
     The protocol does not say whether other members are allowed. If the name is a misspelling, such as `num_records` or
     `minVals`, readers find no statistics in the checkpoint.
-    Fix: Write a new checkpoint with a corrected writer. It must use numRecords, minValues, maxValues and nullCount.
+    Fix (rewrite): Write a new checkpoint with a corrected writer. It must use numRecords, minValues, maxValues and
+    nullCount.
 
     Conforms::
         difference: "older name"

@@ -26,7 +26,7 @@ def sidecar_path_is_not_file_name() -> pl.Expr:
     """A sidecar action refers to its file by a path instead of a file name.
 
     The reference breaks when the table is copied or moved.
-    Fix: Write a new checkpoint with a corrected writer. Do this before the table is copied or moved.
+    Fix (rewrite): Write a new checkpoint with a corrected writer. Do this before the table is copied or moved.
 
     Conforms::
         path_is_name: true, path_in_sidecars: true

@@ -2,7 +2,12 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import DELETE_DERIVED_FILE, RESTORE_VERSION
+from deltaspec.rules.fixes import (
+    DELETE_DERIVED_FILE,
+    RESTORE_VERSION,
+    REWRITE_DERIVED_FILE_OR_FIX_WRITER,
+    REWRITE_DERIVED_FILE_OR_RESTORE,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.idle_removes import idle_removes
@@ -58,15 +63,16 @@ def logical_file_live_twice() -> pl.Expr:
     return (pl.col("kind") == "add") & (pl.col("source") != "commit") & (pl.col("same_file_same_kind") > 1)
 
 
-@rule("FIL031", requires=("reconciliation.no-repeated-actions", "reconciliation.removes-unique"), view=file_history)
+@rule(
+    "FIL031",
+    requires=("reconciliation.no-repeated-actions", "reconciliation.removes-unique"),
+    view=file_history,
+    fix=REWRITE_DERIVED_FILE_OR_FIX_WRITER,
+)
 def file_removed_twice() -> pl.Expr:
     """A commit removes the same path more than once, or a checkpoint the same logical file.
 
     These actions have no order, so the deletion time and the deletion vector are undefined.
-    Fix: In a commit, the file is removed in any case; fix the writer. In a checkpoint: first make sure that older
-    commits, or an older checkpoint and the commits after it, can replay the table without this checkpoint. Then move it
-    out of the log and write a new one with `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and
-    restore the missing commits from backup.
 
     Conforms::
         kind: remove, source: commit, same_path_same_kind: 1, same_file_same_kind: 1
@@ -83,15 +89,12 @@ def file_removed_twice() -> pl.Expr:
     "FIL032",
     requires=("reconciliation.live-and-dead-disjoint", "deletion-vectors.unique-id", "add.logical-file-key"),
     view=file_history,
+    fix=REWRITE_DERIVED_FILE_OR_RESTORE,
 )
 def file_added_and_removed() -> pl.Expr:
     """A commit, checkpoint or compaction both adds and removes the same logical file.
 
     These actions have no order. Some readers return the rows of the file, others do not.
-    Fix: In a commit: run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
-    later changes with a corrected writer. In a checkpoint or compaction: if it is a compaction, delete the file;
-    compactions are optional. If it is a checkpoint, make sure that earlier commits can replay the table, move it out of
-    the log, and write a new one with `DeltaTable.create_checkpoint()` (delta-rs).
 
     Conforms::
         kind: add, same_file_other_kind: 0
@@ -123,9 +126,9 @@ def live_file_removed_with_another_vector() -> pl.Expr:
 
     By the key of logical files, the file stays live. Readers that compare only paths remove it, so row counts differ
     between engines.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the version before the remove, then repeat later changes with a
-    corrected writer. Do not delete the rows by a condition: if the commit wrote them to another file as well (COM020),
-    the condition matches both copies, and the rows are lost.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the version before the remove, then repeat later
+    changes with a corrected writer. Do not delete the rows by a condition: if the commit wrote them to another file
+    as well (COM020), the condition matches both copies, and the rows are lost.
 
     Conforms::
         kind: remove, unremoved_live_vector: null
@@ -142,8 +145,8 @@ def size_changed_by_another_add() -> pl.Expr:
 
     Either the file was overwritten, so that earlier versions have lost their rows, or one of the sizes is wrong and
     readers that seek the footer by it fail.
-    Fix: Compare the file in storage with both sizes. If it was overwritten, restore the earlier file from backup and
-    write the new rows to a file with a new name. Otherwise fix the writer, and rewrite the file's rows.
+    Fix (restore): Compare the file in storage with both sizes. If it was overwritten, restore the earlier file from
+    backup and write the new rows to a file with a new name. Otherwise fix the writer, and rewrite the file's rows.
 
     Conforms::
         size: 100, size_before: 100
@@ -159,7 +162,7 @@ def change_file_listed_twice() -> pl.Expr:
     """A commit names the same change data file twice.
 
     The protocol does not forbid it, but consumers read the changes twice.
-    Fix: Fix the writer, and correct consumers that read this version. The table's rows are not affected.
+    Fix (none): Fix the writer, and correct consumers that read this version. The table's rows are not affected.
 
     Conforms::
         kind: cdc, same_path_same_kind: 1
@@ -177,8 +180,8 @@ def inconsistent_path_encoding() -> pl.Expr:
     The protocol does not say whether `a%20b` and `a b`, or an absolute and a relative path, name the same file. Engines
     that match actions by the path as written see two files: they read the rows of two add actions twice, and a remove
     action does not delete the rows.
-    Fix: Fix the writer so that it repeats the path of the add action. Compare the row counts of your engines; if they
-    differ, rewrite the file's rows.
+    Fix (repair): Fix the writer so that it repeats the path of the add action. Compare the row counts of your
+    engines; if they differ, rewrite the file's rows.
 
     Conforms::
         other_path_encoding: null
@@ -193,7 +196,7 @@ def tags_missing_from_extended_metadata() -> pl.Expr:
     """A remove action has extendedFileMetadata true but not the tags of its add action.
 
     Consumers that follow changes of the table treat the file as one without tags.
-    Fix: No repair is needed for the committed version. Fix the writer: it must repeat the tags or omit
+    Fix (none): No repair is needed for the committed version. Fix the writer: it must repeat the tags or omit
     extendedFileMetadata.
 
     Conforms::
@@ -213,8 +216,8 @@ def remove_contradicts_add() -> pl.Expr:
 
     Consumers that follow changes of the table, or restore the file from the action, return its rows with wrong
     partition values. (Size 0 without extendedFileMetadata states nothing.)
-    Fix: No repair is possible for the commit. Fix the writer: it must copy both from the add action or leave them out.
-    Rebuild what consumers derived from the commit.
+    Fix (none): No repair is possible for the commit. Fix the writer: it must copy both from the add action or leave
+    them out. Rebuild what consumers derived from the commit.
 
     Conforms::
         size: 100, added_size: 100, extended_file_metadata: true, changed_partition_value: null
@@ -236,8 +239,8 @@ def row_ids_missing_from_remove() -> pl.Expr:
     """A remove action does not repeat the row ids or the row commit version of its add action.
 
     Consumers that read changes, or restore the file from the action, assign other ids to its rows.
-    Fix: No repair is possible for the commit. Stop its writer, which does not support rowTracking, and restore files
-    from a version in which they are live.
+    Fix (restore): No repair is possible for the commit. Stop its writer, which does not support rowTracking, and
+    restore files from a version in which they are live.
 
     Conforms::
         kind: remove, base_row_id: 10, base_row_id_before: 10, default_row_commit_version: 3, default_row_commit_version_before: 3
@@ -262,9 +265,10 @@ def remove_of_file_that_is_not_live() -> pl.Expr:
     the path like its add: the file that it meant may still be live, and rows that the commit writes again are doubled.
     (Other rules report paths that are live with another deletion vector. Delta Spark removes files of deletion vectors
     when it drops their feature.)
-    Fix: Compare the rows before and after the commit with time travel (`VERSION AS OF`). If rows are doubled or came
-    back, run `RESTORE TABLE t TO VERSION AS OF n` with the version before the commit, then repeat later changes with a
-    corrected writer. It must check for conflicting commits, and repeat the path of the add character by character.
+    Fix (decide): Compare the rows before and after the commit with time travel (`VERSION AS OF`). If rows are
+    doubled or came back, run `RESTORE TABLE t TO VERSION AS OF n` with the version before the commit, then repeat
+    later changes with a corrected writer. It must check for conflicting commits, and repeat the path of the add
+    character by character.
 
     Conforms::
         is_live_with_other_vector: true, is_vector_file: false

@@ -16,8 +16,9 @@ def vectors_left_without_feature() -> pl.Expr:
     """The protocol no longer supports deletionVectors, but live files have deletion vectors.
 
     Readers that do not support deletion vectors may read the table, and return deleted rows.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To drop the feature
-    again, run `REORG TABLE t APPLY (PURGE)` first, or `ALTER TABLE t DROP FEATURE deletionVectors`, which includes it.
+    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To drop the
+    feature again, run `REORG TABLE t APPLY (PURGE)` first, or `ALTER TABLE t DROP FEATURE deletionVectors`, which
+    includes it.
 
     Conforms::
         with_vector: 0
@@ -61,8 +62,8 @@ def partition_values_left_unreadable() -> pl.Expr:
     """A partition column has a new type that cannot represent the values of live files.
 
     Readers fail, or return null or a wrong value for all rows of these files.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To change the type, overwrite all rows of
-    the table with the `overwriteSchema` option.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To change the type,
+    overwrite all rows of the table with the `overwriteSchema` option.
 
     Conforms::
         with_unreadable_partition_value: 0

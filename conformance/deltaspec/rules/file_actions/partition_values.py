@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import REPAIR_PARTITION_VALUE
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_actions
 from deltaspec.views.files.null_columns import null_columns
@@ -12,8 +13,8 @@ def timestamp_partition_value_in_newer_format() -> pl.Expr:
     """A timestamp partition value uses ISO 8601, which this revision does not define.
 
     Readers of this revision expect a space between date and time and no zone. They fail or return null.
-    Fix: Validate with a newer revision if your readers support the format. Otherwise use a writer that stores
-    `1970-01-01 00:00:00`.
+    Fix (rewrite): Validate with a newer revision if your readers support the format. Otherwise use a writer that
+    stores `1970-01-01 00:00:00`.
 
     Conforms::
         kind: add, utc_partition_value: null
@@ -31,7 +32,7 @@ def timestamp_without_zone_added() -> pl.Expr:
 
     The value depends on the time zone of the writer, which readers do not know. (Files that are only committed again,
     with a vector or without data change, are not checked.)
-    Fix: Find out the writer's time zone before you rewrite the rows. Use a writer that stores UTC as
+    Fix (rewrite): Find out the writer's time zone before you rewrite the rows. Use a writer that stores UTC as
     `1970-01-01T00:00:00.000000Z`.
 
     Conforms::
@@ -47,15 +48,13 @@ def timestamp_without_zone_added() -> pl.Expr:
     return added & pl.col("zoneless_partition_value").is_not_null()
 
 
-@rule("FIL064", requires="partition-values.serialization", view=file_actions)
+@rule("FIL064", requires="partition-values.serialization", view=file_actions, fix=REPAIR_PARTITION_VALUE)
 def timestamp_partition_value_in_undefined_format() -> pl.Expr:
     """A timestamp partition value has a format that the protocol does not define.
 
     The protocol has `1970-01-01 00:00:00`, with a fraction of up to six digits, and for timestamps with time zone also
     ISO 8601 in UTC, `1970-01-01T00:00:00.000000Z`. Readers fail on other formats, or read null or another moment. (Remove
     actions are not checked, because the column may have had another type.)
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. If that is not possible, rewrite the partition with an engine that reads the right moment.
 
     Conforms::
         kind: add, undefined_partition_values: []
@@ -73,8 +72,8 @@ def ambiguous_date_or_timestamp() -> pl.Expr:
 
     The protocol shows `{year}-{month}-{day}` and ISO 8601 in UTC by examples. Some engines fail on other spellings, and
     those that compare partition values as strings skip the wrong files.
-    Fix: Rewrite the partition with a writer that uses the format of the examples, for example with `replaceWhere` in
-    Delta Spark. Read it without a filter on this column.
+    Fix (rewrite): Rewrite the partition with a writer that uses the format of the examples, for example with
+    `replaceWhere` in Delta Spark. Read it without a filter on this column.
 
     Conforms::
         kind: add, ambiguous_partition_values: []
@@ -91,8 +90,8 @@ def binary_partition_value_with_high_bytes() -> pl.Expr:
 
     The protocol calls it a string of escaped binary values, and its examples have bytes below 0x80. Engines read other
     characters as one byte each or as UTF-8, so they return other bytes.
-    Fix: Find out from the writer which bytes it means. Rewrite the rows with a column that is not binary, such as the
-    bytes in base64, as partition column.
+    Fix (rewrite): Find out from the writer which bytes it means. Rewrite the rows with a column that is not binary,
+    such as the bytes in base64, as partition column.
 
     Conforms::
         kind: add, high_byte_partition_values: []
@@ -113,7 +112,8 @@ def file_added_with_void_columns() -> pl.Expr:
 
     Parquet has no groups without columns. Readers cannot determine the number of rows and fail. (Files that are only
     committed again, with a vector or without data change, are not checked.)
-    Fix: Give the columns a type or add a column, then write the rows again. Remove the file only after that.
+    Fix (rewrite): Give the columns a type or add a column, then write the rows again. Remove the file only after
+    that.
 
     Conforms::
         kind: add, source: commit, data_change: true, has_deletion_vector: false, void_columns_reason: null
@@ -134,8 +134,8 @@ def required_partition_value_null() -> pl.Expr:
 
     Engines rely on the schema: they skip null checks, count such rows, or fail. (The null may be older than the NOT
     NULL. The partition of a file without rows is not checked.)
-    Fix: Allow null with `ALTER TABLE t ALTER COLUMN column DROP NOT NULL`, or move the rows with `UPDATE t SET column =
-    value WHERE column IS NULL`. Check first that an unfiltered read returns the rows.
+    Fix (decide): Allow null with `ALTER TABLE t ALTER COLUMN column DROP NOT NULL`, or move the rows with `UPDATE t
+    SET column = value WHERE column IS NULL`. Check first that an unfiltered read returns the rows.
 
     Conforms::
         source: partition value, num_records: 0, deleted_rows: null

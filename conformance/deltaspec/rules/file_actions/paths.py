@@ -12,8 +12,8 @@ def malformed_path() -> pl.Expr:
 
     Readers decode it to different file names, or fail. (It is empty, has an invalid escape, or has a character that
     must be percent-encoded.)
-    Fix: Do not rename the file. If your engine reads it, rewrite its rows; otherwise run `RESTORE TABLE t TO VERSION AS
-    OF n` with a version before it and write them again.
+    Fix (rewrite): Do not rename the file. If your engine reads it, rewrite its rows; otherwise run `RESTORE TABLE t
+    TO VERSION AS OF n` with a version before it and write them again.
 
     Conforms::
         path_fault: null
@@ -29,8 +29,8 @@ def path_not_ascii() -> pl.Expr:
 
     A URI has only ASCII characters (RFC 2396), but Delta Spark writes others and the known engines read them. Strict
     URI parsers fail.
-    Fix: No repair is needed if your readers find the file; do not rename it. The writer should percent-encode the UTF-8
-    bytes of the name.
+    Fix (none): No repair is needed if your readers find the file; do not rename it. The writer should
+    percent-encode the UTF-8 bytes of the name.
 
     Conforms::
         path_has_non_ascii: false
@@ -45,8 +45,8 @@ def path_escapes_table() -> pl.Expr:
     """A relative path leaves the directory of the table.
 
     It names a file that belongs to something else. Readers may expose it, and `VACUUM` may delete it.
-    Fix: Do not run `VACUUM`. Find the writer, then run `RESTORE TABLE t TO VERSION AS OF n` with a version before the
-    commit. Files elsewhere need an absolute path.
+    Fix (restore): Do not run `VACUUM`. Find the writer, then run `RESTORE TABLE t TO VERSION AS OF n` with a
+    version before the commit. Files elsewhere need an absolute path.
 
     Conforms::
         path_escapes_table: false
@@ -62,8 +62,8 @@ def data_file_in_hidden_directory() -> pl.Expr:
 
     Such directories are hidden. Listings skip them, and `VACUUM` ignores them or deletes their files. (Directories of
     partition columns, such as `_day=1`, are not hidden.)
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). Do not run `VACUUM` before that, and do not move the file.
+    Fix (rewrite): Rewrite the file's rows with a conforming writer, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark). Do not run `VACUUM` before that, and do not move the file.
 
     Conforms::
         kind: add, hidden_directory: null
@@ -81,8 +81,8 @@ def change_file_outside_change_data_directory() -> pl.Expr:
 
     `VACUUM` and readers that list the directory miss the file. (A cdc action may also name a data file that its commit
     adds.)
-    Fix: No repair is needed for the committed version; do not move the file. Fix the writer so that it writes change
-    data below `_change_data`.
+    Fix (none): No repair is needed for the committed version; do not move the file. Fix the writer so that it
+    writes change data below `_change_data`.
 
     Conforms::
         kind: cdc, path: "_change_data/cdc-0.parquet", path_is_absolute: false, path_is_added: false
@@ -103,7 +103,7 @@ def change_file_outside_partition_directories() -> pl.Expr:
 
     The protocol recommends a directory for each partition. Tools that read change data by partition directory find
     nothing.
-    Fix: No repair is needed; do not move the file. The writer should use directories such as
+    Fix (none): No repair is needed; do not move the file. The writer should use directories such as
     `_change_data/column=value/`.
 
     Conforms::
@@ -124,8 +124,8 @@ def colon_in_first_segment() -> pl.Expr:
 
     URI parsers treat the part before the colon as a scheme (RFC 2396 excludes it from relative paths). Delta Spark
     cannot read the table.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). The writer must encode the colon as %3A. Do not rename the file.
+    Fix (rewrite): Rewrite the file's rows with a conforming writer, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark). The writer must encode the colon as %3A. Do not rename the file.
 
     Conforms::
         colon_in_first_segment: false

@@ -2,19 +2,22 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import PURGE_VECTORS
 from deltaspec.rules.fixes import (
     COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
     RECOMPUTE_STATISTICS,
+    REPAIR_PARTITION_VALUE,
+    RESTORE_UNLESS_ALL_COLUMNS,
     RESTORE_VERSION,
-    RESTORE_VERSION_NOT_NULLS,
     REWRITE_CHECKPOINT,
+    REWRITE_STATISTICS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_actions import file_actions
 
 
-@rule("FIL007", requires="add.partition-values", view=file_actions, fix=RESTORE_VERSION_NOT_NULLS)
+@rule("FIL007", requires="add.partition-values", view=file_actions, fix=REPAIR_PARTITION_VALUE)
 def partition_column_missing() -> pl.Expr:
     """A file has no value for a partition column of the table.
 
@@ -32,14 +35,12 @@ def partition_column_missing() -> pl.Expr:
     return (pl.col("kind") != "remove") & (pl.col("missing_partition_columns").list.len() > 0)
 
 
-@rule("FIL008", requires="add.partition-values", view=file_actions, divergence="S13")
+@rule("FIL008", requires="add.partition-values", view=file_actions, divergence="S13", fix=RESTORE_UNLESS_ALL_COLUMNS)
 def unknown_partition_column_in_file() -> pl.Expr:
     """A file has a partition value for a column that is not a partition column.
 
     The protocol does not forbid it, and readers ignore the value. The file may have been written for another schema, so
     its rows may not have that column.
-    Fix: No repair is needed if the file has all columns of the table. Otherwise run `RESTORE TABLE t TO VERSION AS OF
-    n` with the last version before the defect, then repeat later changes with a corrected writer.
 
     Conforms::
         kind: add, extra_partition_columns: []
@@ -50,14 +51,12 @@ def unknown_partition_column_in_file() -> pl.Expr:
     return (pl.col("kind") != "remove") & (pl.col("extra_partition_columns").list.len() > 0)
 
 
-@rule("FIL009", requires="partition-values.serialization", view=file_actions)
+@rule("FIL009", requires="partition-values.serialization", view=file_actions, fix=REPAIR_PARTITION_VALUE)
 def unreadable_partition_value() -> pl.Expr:
     """A partition value cannot be parsed as the type of its column.
 
     Readers fail, or return null or a wrong value for all rows of the file. (Remove actions are not checked, because the
     column may have had another type.)
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do not rewrite the rows through a reader that returns null for the value.
 
     Conforms::
         kind: add, invalid_partition_values: []
@@ -75,8 +74,8 @@ def non_canonical_partition_value() -> pl.Expr:
 
     Engines that compare partition values as strings skip the wrong files. (This rule checks numbers and booleans.
     Dates, timestamps and binary values have their own rules.)
-    Fix: Rewrite the partition with a writer that uses the canonical format, for example with `replaceWhere` in Delta
-    Spark. Read it without a filter on this column.
+    Fix (rewrite): Rewrite the partition with a writer that uses the canonical format, for example with
+    `replaceWhere` in Delta Spark. Read it without a filter on this column.
 
     Conforms::
         kind: add, non_canonical_partition_values: []
@@ -92,8 +91,9 @@ def negative_size() -> pl.Expr:
     """The size of a file is negative.
 
     Readers plan with the size, and the total size and histogram of the table are wrong.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). Read it with an engine that does not use the size to locate the footer, and check the row count.
+    Fix (repair): Rewrite the file's rows with a conforming writer, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark). Read it with an engine that does not use the size to locate the footer, and
+    check the row count.
 
     Conforms::
         size: 0
@@ -109,7 +109,7 @@ def extended_metadata_missing() -> pl.Expr:
     """A remove action has extendedFileMetadata true but no partition values or no size.
 
     Consumers of change data and `VACUUM` rely on these fields.
-    Fix: No repair is needed for the committed version. Fix the writer: it must write both fields or omit
+    Fix (none): No repair is needed for the committed version. Fix the writer: it must write both fields or omit
     extendedFileMetadata.
 
     Conforms::
@@ -128,8 +128,8 @@ def change_file_with_data_change() -> pl.Expr:
     """A cdc action has dataChange true.
 
     Change data files are not part of the table. Consumers that follow the flag read the rows twice.
-    Fix: Fix the writer so that it writes dataChange false, and correct consumers that read this version. The table's
-    rows are not affected.
+    Fix (none): Fix the writer so that it writes dataChange false, and correct consumers that read this version. The
+    table's rows are not affected.
 
     Conforms::
         kind: cdc, data_change: false
@@ -146,8 +146,8 @@ def vector_without_feature() -> pl.Expr:
 
     Readers that do not support deletion vectors may read the table, and return deleted rows. (Remove actions are
     not checked, because the feature may have been dropped.)
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To remove the vectors
-    afterwards, run `REORG TABLE t APPLY (PURGE)`.
+    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To remove
+    the vectors afterwards, run `REORG TABLE t APPLY (PURGE)`.
 
     Conforms::
         kind: add, has_deletion_vector: true, deletion_vectors_supported: true
@@ -159,13 +159,11 @@ def vector_without_feature() -> pl.Expr:
     return (pl.col("kind") == "add") & pl.col("has_deletion_vector") & ~pl.col("deletion_vectors_supported")
 
 
-@rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions)
+@rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions, fix=PURGE_VECTORS)
 def vector_without_num_records() -> pl.Expr:
     """A file with a deletion vector has no numRecords in its statistics.
 
     Readers cannot compute the number of remaining rows without opening the file.
-    Fix: Run `REORG TABLE t APPLY (PURGE)`, which rewrites files with deletion vectors, or `ANALYZE TABLE t COMPUTE
-    DELTA STATISTICS` (Databricks).
 
     Conforms::
         kind: add, statistics_are_kept: true, has_deletion_vector: true, num_records: 10
@@ -201,8 +199,8 @@ def lone_surrogate_in_statistics() -> pl.Expr:
 
     The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
     skip different files or fail.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer. The writer must not cut strings within a character.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a conforming writer. The writer must not cut strings within a character.
 
     Conforms::
         stats_have_lone_surrogate: false
@@ -242,7 +240,7 @@ def invalid_null_count() -> pl.Expr:
     return pl.col("null_count_fault").is_not_null()
 
 
-@rule("FIL019", requires="statistics.null-count", view=file_actions, divergence="E09", fix=RECOMPUTE_STATISTICS)
+@rule("FIL019", requires="statistics.null-count", view=file_actions, divergence="E09", fix=REWRITE_STATISTICS)
 def null_counts_misspelled() -> pl.Expr:
     """The statistics of a file use `nullCounts` instead of `nullCount`.
 
@@ -263,8 +261,8 @@ def unknown_statistics_key() -> pl.Expr:
 
     The protocol does not say whether other keys are permitted. If the key is a misspelling, such as `num_records` or
     `minVals`, the file has no statistics: readers open it for every query, and row counts from the log are not known.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a writer that uses numRecords, minValues, maxValues and nullCount.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the file's rows with a writer that uses numRecords, minValues, maxValues and nullCount.
 
     Conforms::
         unknown_statistics_key: null
@@ -280,9 +278,9 @@ def partition_statistics_differ() -> pl.Expr:
 
     The protocol does not say whether statistics may name partition columns. Engines that skip files by them lose all
     rows of this file in filtered queries.
-    Fix: Find out which of the two is wrong: compare both with the directory of the file and with its partition column, if
-    the file stores it. Then recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or
-    rewrite the partition with a conforming writer.
+    Fix (decide): Find out which of the two is wrong: compare both with the directory of the file and with its
+    partition column, if the file stores it. Then recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA
+    STATISTICS` (Databricks), or rewrite the partition with a conforming writer.
 
     Conforms::
         partition_statistics_fault: null
@@ -342,8 +340,8 @@ def clustering_column_without_statistics() -> pl.Expr:
     """A file was added to a clustered table without statistics for a clustering column.
 
     Queries skip files by the bounds of clustering columns. Every query must read this file.
-    Fix: Run `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks) or `OPTIMIZE t FULL`. The writer must collect
-    statistics for clustering columns, whatever `delta.dataSkippingNumIndexedCols` says.
+    Fix (repair): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks). The writer
+    must collect statistics for clustering columns, whatever `delta.dataSkippingNumIndexedCols` says.
 
     Conforms::
         clustering_columns_without_statistics: []
@@ -359,8 +357,8 @@ def repeated_key_in_statistics() -> pl.Expr:
     """The statistics of a file have the same key twice in one object.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different statistics, or cannot open the table.
-    Fix: Run `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file with a corrected writer. It must
-    write each key once.
+    Fix (repair): Run `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file with a corrected
+    writer. It must write each key once.
 
     Conforms::
         stats_repeated_key: null

@@ -2,7 +2,10 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import DISABLE_FIRST_COMPATIBILITY
 from deltaspec.rules.fixes import (
+    ASSIGN_NESTED_IDS,
+    DISABLE_COMPATIBILITY,
     RECOMPUTE_STATISTICS,
     RESTORE_REPLACED_CONTENT,
     RESTORE_VERSION_AND_ICEBERG_IDS,
@@ -21,7 +24,7 @@ def compatible_without_mapping() -> pl.Expr:
     """Iceberg compatibility is enabled, but column mapping is not.
 
     Iceberg identifies columns by ids, which only column mapping assigns. No Iceberg metadata can be written.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')`, or set
+    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')`, or set
     `delta.enableIcebergCompatV1` or `delta.enableIcebergCompatV2` to false.
 
     Conforms::
@@ -40,8 +43,9 @@ def compatible_with_deletion_vectors() -> pl.Expr:
 
     Iceberg readers do not read the deletion vectors of Delta, so they return deleted rows. (V1 excludes the feature, V2
     excludes the property.)
-    Fix: Set `delta.enableDeletionVectors` to false, then run `REORG TABLE t APPLY (PURGE)`. For V1, also run `ALTER
-    TABLE t DROP FEATURE deletionVectors`.
+    Fix (decide): Set `delta.enableIcebergCompatV1` or `delta.enableIcebergCompatV2` to false. To keep the
+    compatibility, copy the rows to a new table: Delta Spark refuses to disable deletion vectors while V2 is
+    enabled.
 
     Conforms::
         conflicts_with_deletion_vectors: false
@@ -51,12 +55,11 @@ def compatible_with_deletion_vectors() -> pl.Expr:
     return pl.col("conflicts_with_deletion_vectors")
 
 
-@rule("ICE003", requires="iceberg-v2.not-with-first", view=iceberg)
+@rule("ICE003", requires="iceberg-v2.not-with-first", view=iceberg, fix=DISABLE_FIRST_COMPATIBILITY)
 def both_iceberg_compatibilities_enabled() -> pl.Expr:
     """Iceberg compatibility V1 and V2 are both enabled.
 
     V2 permits what V1 forbids, and a writer that follows V1 assigns no ids to elements, keys and values.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.enableIcebergCompatV1' = 'false')`.
 
     Conforms::
         v1_also_enabled: false
@@ -71,8 +74,8 @@ def type_not_supported_by_iceberg() -> pl.Expr:
     """The schema has a type that the enabled Iceberg compatibility does not support.
 
     The column has no Iceberg type, or none that converters of this version know. Iceberg readers cannot read the table.
-    Fix: Disable the compatibility, or copy the rows into a table without the column. Arrays and maps are supported by
-    V2. Do not drop a column whose values you need.
+    Fix (decide): Disable the compatibility, or copy the rows into a table without the column. Arrays and maps are
+    supported by V2. Do not drop a column whose values you need.
 
     Conforms::
         forbidden_columns: []
@@ -82,13 +85,13 @@ def type_not_supported_by_iceberg() -> pl.Expr:
     return pl.col("forbidden_columns").list.len() > 0
 
 
-@rule("ICE005", requires=("iceberg-v2.type-changes", "iceberg-v1.type-changes"), view=iceberg)
+@rule(
+    "ICE005", requires=("iceberg-v2.type-changes", "iceberg-v1.type-changes"), view=iceberg, fix=DISABLE_COMPATIBILITY
+)
 def type_change_not_supported_by_iceberg() -> pl.Expr:
     """A column of a table with Iceberg compatibility records a type change that Iceberg does not support.
 
     Files from before the change store values of the old type. Iceberg readers cannot read them as the new type.
-    Fix: Rewrite all files with the new type, for example with `REORG TABLE t APPLY (UPGRADE UNIFORM
-    (ICEBERG_COMPAT_VERSION=2))`, or disable the compatibility.
 
     Conforms::
         forbidden_type_changes: []
@@ -153,8 +156,8 @@ def files_left_without_num_records() -> pl.Expr:
 
     Iceberg manifests require the number of records of every file. (V1 requires it for all files, V2 only for new
     files.)
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the rows of
-    the files with a conforming writer.
+    Fix (rewrite): Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite
+    the rows of the files with a conforming writer.
 
     Conforms::
         without_num_records: 0
@@ -171,13 +174,11 @@ def _is_under_v2() -> pl.Expr:
     return pl.col("compatibility") == "V2"
 
 
-@rule("ICE010", requires="iceberg-v2.nested-ids", view=nested_ids)
+@rule("ICE010", requires="iceberg-v2.nested-ids", view=nested_ids, fix=ASSIGN_NESTED_IDS)
 def nested_field_without_unique_id() -> pl.Expr:
     """An array element, map key or map value has no unique 32-bit id.
 
     Iceberg identifies it by the id. Iceberg readers return null, or confuse two parts.
-    Fix: If ids are missing, run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in Delta Spark, which
-    assigns them and rewrites the files. It keeps an id that occurs twice: copy the rows to a new table then.
 
     Conforms::
         compatibility: V2, missing_ids: [], out_of_range_ids: [], duplicate_ids: []
@@ -227,8 +228,8 @@ def nested_ids_under_another_key() -> pl.Expr:
 
     Until Delta 3.1 the protocol used another key and the logical name of the field. Readers look for only one of the
     two.
-    Fix: Use a writer that stores the ids in `delta.columnMapping.nested.ids` under physical names. `REORG TABLE t APPLY
-    (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` writes them again.
+    Fix (rewrite): Use a writer that stores the ids in `delta.columnMapping.nested.ids` under physical names. `REORG
+    TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` writes them again.
 
     Conforms::
         compatibility: V2, ids_under_wrong_key: []
@@ -250,8 +251,8 @@ def partition_column_not_stored() -> pl.Expr:
 
     Iceberg readers take partition values from the file and return null. (V1 requires the column in every file, V2 in
     files written while it was enabled.)
-    Fix: Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))`, which rewrites files that are not
-    compatible. For V1, rewrite the file's rows.
+    Fix (rewrite): Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))`, which rewrites files that
+    are not compatible. For V1, rewrite the file's rows.
 
     Conforms::
         kind: add, iceberg_compatibility: V1, written_under_v2: null, absent_partition_columns: []
@@ -271,8 +272,8 @@ def partition_column_before_data() -> pl.Expr:
     """A data file of a table with Iceberg compatibility V1 stores a partition column before a data column.
 
     V1 requires partition columns after the data columns, where converters cut them off.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). The writer must store partition columns last.
+    Fix (rewrite): Rewrite the file's rows with a conforming writer, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark). The writer must store partition columns last.
 
     Conforms::
         kind: add, iceberg_compatibility: V1, misplaced_partition_columns: []
@@ -305,9 +306,9 @@ def nested_field_stored_without_id() -> pl.Expr:
     """A file written under Iceberg compatibility V2 gives an element, key or value no id, or a wrong one.
 
     Iceberg readers look for the part by the id of the schema and return null.
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent. The writer
-    must store the ids of the schema as Parquet field ids.
+    Fix (rewrite): Write the rows again from their source, or with an engine that returns the right values for this
+    file. Do not rewrite the file through a reader that returns null or wrong values: that makes the damage
+    permanent. The writer must store the ids of the schema as Parquet field ids.
 
     Conforms::
         written_under_v2: true, physical_name: null, role: null, column_id: 7, node_id: 7

@@ -5,11 +5,12 @@ Source: Iceberg Compatibility V3.
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import ENABLE_MAPPING, ENABLE_ROW_TRACKING
 from deltaspec.rules.fixes import (
-    RECOMPUTE_STATISTICS,
     RESTORE_REPLACED_CONTENT,
     REWRITE_FILE,
     REWRITE_FILE_WITH_MICROSECONDS,
+    REWRITE_STATISTICS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
@@ -18,13 +19,11 @@ from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.table.iceberg import iceberg_v3, nested_ids
 
 
-@rule("ICE030", requires="iceberg-v3.mapped", view=iceberg_v3, divergence="S44")
+@rule("ICE030", requires="iceberg-v3.mapped", view=iceberg_v3, divergence="S44", fix=ENABLE_MAPPING)
 def v3_without_mapping() -> pl.Expr:
     """Iceberg compatibility V3 is enabled, but column mapping is not.
 
     Iceberg identifies columns by ids, which only column mapping assigns. No Iceberg metadata can be written.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')`, or set
-    `delta.enableIcebergCompatV3` to false.
 
     Conforms::
         columns_are_mapped: true
@@ -34,13 +33,11 @@ def v3_without_mapping() -> pl.Expr:
     return ~pl.col("columns_are_mapped")
 
 
-@rule("ICE031", requires="iceberg-v3.row-tracking", view=iceberg_v3, divergence="S44")
+@rule("ICE031", requires="iceberg-v3.row-tracking", view=iceberg_v3, divergence="S44", fix=ENABLE_ROW_TRACKING)
 def v3_without_row_tracking() -> pl.Expr:
     """Iceberg compatibility V3 is enabled, but row tracking is not.
 
     Iceberg tables of format version 3 have row ids, which the conversion takes from row tracking.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')` in Delta Spark, which assigns row ids
-    to existing files first, or set `delta.enableIcebergCompatV3` to false.
 
     Conforms::
         row_tracking_enabled: true
@@ -55,7 +52,8 @@ def v3_with_earlier_compatibility() -> pl.Expr:
     """Iceberg compatibility V3 is enabled together with V1 or V2.
 
     V3 permits what V1 and V2 forbid, for example deletion vectors, and converters do not know which one to follow.
-    Fix: Set `delta.enableIcebergCompatV1` and `delta.enableIcebergCompatV2` to false.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the version before V3 was enabled. Delta Spark
+    refuses to disable the other versions afterwards.
 
     Conforms::
         other_compatibilities: []
@@ -70,8 +68,8 @@ def type_not_supported_by_v3() -> pl.Expr:
     """The schema has a type that Iceberg compatibility V3 does not support.
 
     The column has no Iceberg type, or none that converters know. Iceberg readers cannot read the table.
-    Fix: Disable the compatibility, or copy the rows into a table without the column. Do not drop a column whose values
-    you need.
+    Fix (decide): Disable the compatibility, or copy the rows into a table without the column. Do not drop a column
+    whose values you need.
 
     Conforms::
         forbidden_columns: []
@@ -86,8 +84,8 @@ def type_change_not_supported_by_v3() -> pl.Expr:
     """A column of a table with Iceberg compatibility V3 records a type change that Iceberg does not support.
 
     Files from before the change store values of the old type. Iceberg readers cannot read them as the new type.
-    Fix: Rewrite all files with the new type, for example with `REORG TABLE t APPLY (UPGRADE UNIFORM
-    (ICEBERG_COMPAT_VERSION=3))`, or disable the compatibility.
+    Fix (decide): Copy the rows to a new table without the compatibility, or with the new type from the start. Delta
+    Spark refuses `REORG TABLE t APPLY (UPGRADE UNIFORM ...)` for such a type change.
 
     Conforms::
         forbidden_type_changes: []
@@ -130,8 +128,8 @@ def computed_default_under_v3() -> pl.Expr:
     """A column of a table with Iceberg compatibility V3 has a default that is not a literal.
 
     An Iceberg schema stores a default as a value, so the conversion cannot write an expression.
-    Fix: Run `ALTER TABLE t ALTER COLUMN c SET DEFAULT literal`, or `DROP DEFAULT` and compute the value in the query
-    that writes the rows.
+    Fix (decide): Run `ALTER TABLE t ALTER COLUMN c SET DEFAULT literal`, or `DROP DEFAULT` and compute the value in
+    the query that writes the rows.
 
     Conforms::
         computed_defaults: []
@@ -147,7 +145,7 @@ def computed_default_under_v3() -> pl.Expr:
     requires="iceberg-v3.numbers-of-records",
     view=adds_without_stats,
     divergence="S44",
-    fix=RECOMPUTE_STATISTICS,
+    fix=REWRITE_STATISTICS,
 )
 def file_without_num_records_under_v3() -> pl.Expr:
     """A new file was added under Iceberg compatibility V3, but its statistics have no numRecords.
@@ -170,8 +168,8 @@ def nested_field_without_id_under_v3() -> pl.Expr:
 
     The id is missing, not unique, beyond 32 bits, or stored under a name, key or field that V2 does not define. Iceberg
     readers return null, or confuse two parts.
-    Fix: Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=3))` in Delta Spark, which assigns the ids
-    and rewrites the files.
+    Fix (decide): Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=3))` in Delta Spark, which
+    assigns the ids and rewrites the files.
 
     Conforms::
         compatibility: V3, faulty_ids: []
@@ -223,8 +221,8 @@ def nested_field_stored_without_id_under_v3() -> pl.Expr:
     """A file written under Iceberg compatibility V3 gives an element, key or value no id, or a wrong one.
 
     Iceberg readers look for the part by the id of the schema and return null.
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. The
-    writer must store the ids of the schema as Parquet field ids.
+    Fix (rewrite): Write the rows again from their source, or with an engine that returns the right values for this
+    file. The writer must store the ids of the schema as Parquet field ids.
 
     Conforms::
         written_under_v3: true, physical_name: null, role: null, column_id: 7, node_id: 7
@@ -245,8 +243,8 @@ def row_tracking_column_without_reserved_id() -> pl.Expr:
 
     Iceberg reserves 2147483540 for row ids and 2147483539 for their versions. Its readers do not find the columns and
     compute other ids.
-    Fix: Rewrite the file's rows with an engine that supports row tracking and the compatibility, so that the ids are
-    kept.
+    Fix (rewrite): Rewrite the file's rows with an engine that supports row tracking and the compatibility, so that
+    the ids are kept.
 
     Conforms::
         written_under_v3: true, reserved_id: 2147483540, node_id: 2147483540

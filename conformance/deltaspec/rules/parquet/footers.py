@@ -64,13 +64,12 @@ def columns_stored_in_external_file() -> pl.Expr:
     return pl.col("external_path").is_not_null()
 
 
-@rule("PQT004", requires="parquet.format", view=data_files)
+@rule("PQT004", requires="parquet.format", view=data_files, fix=RESTORE_DATA_FILE)
 def row_group_row_counts_differ() -> pl.Expr:
     """The row count in a data file's footer differs from the sum of its row groups.
 
     Readers use one or the other, so they disagree on counts. Deletion vectors and row ids depend on the rows of the
     groups.
-    Fix: Restore the file from backup, or find out from its source which rows it must have. Rewrite it only after that.
 
     Conforms::
         row_count: 10, row_group_rows: 10
@@ -115,9 +114,9 @@ def timestamp_type_differs() -> pl.Expr:
     """A timestamp column is not stored as a timestamp, or its UTC adjustment differs from its schema type.
 
     Readers shift the values by a time zone offset, or fail.
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent. Compare some
-    values with the source to find out which time zone applies.
+    Fix (rewrite): Write the rows again from their source, or with an engine that returns the right values for this
+    file. Do not rewrite the file through a reader that returns null or wrong values: that makes the damage
+    permanent. Compare some values with the source to find out which time zone applies.
 
     Conforms::
         type: timestamp, type_fault: null
@@ -178,8 +177,9 @@ def shredded_without_feature() -> pl.Expr:
     """A file has a shredded variant although the protocol does not support variantShredding.
 
     Readers look only at the binary value and return null for the shredded parts.
-    Fix: Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.variantShredding' = 'supported')`, using
-    the name that your engine supports. Do not rewrite the file through a reader without the feature: it loses values.
+    Fix (rewrite): Rewrite the file's rows with an engine that supports shredding and writes without it. To add the
+    feature is not enough if delta.enableVariantShredding was not true (VAR007). Do not rewrite the file through a
+    reader without the feature: it loses values.
 
     Conforms::
         is_shredded: true, shredding_supported: true
@@ -196,8 +196,8 @@ def narrower_type_without_type_widening() -> pl.Expr:
     """A column is stored in a narrower type although the protocol does not support typeWidening.
 
     Readers that do not widen types fail, or interpret the bytes as other values.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')`, or rewrite the file with an
-    engine that reads its values correctly.
+    Fix (rewrite): Rewrite the file with an engine that reads its values correctly. To add the feature
+    (`delta.feature.typeWidening`) is not enough, because no type change is recorded (WID016).
 
     Conforms::
         role: null, narrower_type: integer, type_widening_supported: true
@@ -232,8 +232,8 @@ def unusual_encoding() -> pl.Expr:
     """A column is stored in a Parquet type that the protocol does not list for its schema type.
 
     Some readers accept it, others fail or round values.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). Read it with an engine that returns exact values.
+    Fix (rewrite): Rewrite the file's rows with a conforming writer, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark). Read it with an engine that returns exact values.
 
     Conforms::
         type_warning: null
@@ -248,8 +248,8 @@ def required_column_missing() -> pl.Expr:
     """A data file with remaining rows does not store a required column.
 
     Readers fill the column with null, which the schema forbids, or fail.
-    Fix: Write the rows again from their source. If null is correct, run `ALTER TABLE t ALTER COLUMN c DROP NOT NULL`.
-    Do not rewrite the file through a reader that returns null.
+    Fix (rewrite): Write the rows again from their source. If null is correct, run `ALTER TABLE t ALTER COLUMN c
+    DROP NOT NULL`. Do not rewrite the file through a reader that returns null.
 
     Conforms::
         is_required: true, remaining_rows: 0, matching_nodes: 0, node_with_other_id: false, node_with_other_name: null, type: long
@@ -270,8 +270,8 @@ def column_stored_twice() -> pl.Expr:
     """A data file stores several columns that match the same column of the table.
 
     Readers choose different columns, so they return different values.
-    Fix: Find out from the writer which column has the right values, and write the rows again from it. Do not let an
-    engine choose.
+    Fix (decide): Find out from the writer which column has the right values, and write the rows again from it. Do
+    not let an engine choose.
 
     Conforms::
         matching_nodes: 1
@@ -306,8 +306,8 @@ def row_tracking_column_type_differs() -> pl.Expr:
     """Materialized row ids or row commit versions are stored as integers that are not 64-bit longs.
 
     The protocol does not define the width of these integers. Engines write and read longs.
-    Fix: No repair is needed if your readers accept the file. Otherwise rewrite it with an engine that supports row
-    tracking, so that the ids are kept.
+    Fix (none): No repair is needed if your readers accept the file. Otherwise rewrite it with an engine that
+    supports row tracking, so that the ids are kept.
 
     Conforms::
         role: "row id", type_fault: null, narrower_type: null, stored_type: INT64
@@ -328,8 +328,8 @@ def partition_column_not_materialized() -> pl.Expr:
 
     Readers of Delta take the value from the log. Readers that open the Parquet file directly miss the column. (The
     feature is a proposal.)
-    Fix: Rewrite the file's rows with a writer that supports the feature, for example by overwriting its partition
-    (`replaceWhere` in Delta Spark).
+    Fix (rewrite): Rewrite the file's rows with a writer that supports the feature, for example by overwriting its
+    partition (`replaceWhere` in Delta Spark).
 
     Conforms::
         kind: add, written_to_materialize: true, absent_partition_columns: []

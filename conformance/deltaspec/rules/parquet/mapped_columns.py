@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import ASSIGN_FIELD_IDS
 from deltaspec.rules.fixes import WRITE_ROWS_AGAIN, WRITE_ROWS_OF_COLUMN_AGAIN
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
@@ -145,8 +146,9 @@ def older_file_without_field_ids() -> pl.Expr:
     """Columns are mapped by id, but a data file that may be older than the mapping has no field ids.
 
     The protocol does not say how readers treat such a file: some refuse it, others return null for every column.
-    Fix: Rewrite the file with an engine that returns the right values, for example with `REORG TABLE t APPLY (PURGE)`
-    in Delta Spark. Do not rewrite it through a reader that returns null: that makes the damage permanent.
+    Fix (rewrite): Write the rows again with an engine that returns the right values. `REORG TABLE t APPLY (PURGE)`
+    does not rewrite such a file. Do not rewrite it through a reader that returns null: that makes the damage
+    permanent.
 
     Conforms::
         column_mapping_mode: id, has_field_ids: true, generated_names: 0, written_under_mapping: false, row_count: 5
@@ -165,9 +167,9 @@ def file_with_logical_names() -> pl.Expr:
     """Columns are mapped by name, but a data file that may be older has logical names and no physical names.
 
     Either its writer does not support column mapping and readers return null, or all of its columns were dropped.
-    Fix: Find the commit that added the file. If its columns belong to the table: write the rows again from their
-    source, or with an engine that returns the right values for this file. Do not rewrite the file through a reader that
-    returns null or wrong values: that makes the damage permanent.
+    Fix (rewrite): Find the commit that added the file. If its columns belong to the table: write the rows again
+    from their source, or with an engine that returns the right values for this file. Do not rewrite the file
+    through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: name, physical_names: 1, logical_names: 1, has_field_ids: false, row_count: 5, written_under_mapping: false
@@ -189,8 +191,8 @@ def column_under_its_logical_name() -> pl.Expr:
     """Columns are mapped by name, but a file that was written later stores a column under its logical name.
 
     Readers look for the physical name and return null. No column ever had the stored name in files.
-    Fix: Stop the writer; it does not support columnMapping. Write the rows again from their source. Do not rewrite the
-    file through a reader that returns null: that makes the damage permanent.
+    Fix (rewrite): Stop the writer; it does not support columnMapping. Write the rows again from their source. Do
+    not rewrite the file through a reader that returns null: that makes the damage permanent.
 
     Conforms::
         has_logical_name: true, written_under_mapping: false, remaining_rows: 5
@@ -203,14 +205,14 @@ def column_under_its_logical_name() -> pl.Expr:
     return pl.col("has_logical_name") & pl.col("written_under_mapping") & (pl.col("remaining_rows") > 0)
 
 
-@rule("PQT036", requires="column-mapping.nested-ids-in-files", view=file_columns, divergence="S30")
+@rule(
+    "PQT036", requires="column-mapping.nested-ids-in-files", view=file_columns, divergence="S30", fix=ASSIGN_FIELD_IDS
+)
 def nested_field_id_differs() -> pl.Expr:
     """A data file stores an element, key or value with another field id than the schema.
 
     Iceberg readers look for it by the id of the schema and return null. Files that are older than the ids may have
     others.
-    Fix: If Iceberg clients read the table, run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in
-    Delta Spark.
 
     Conforms::
         node_with_other_id: false, physical_name: null, written_under_v2: null, written_under_v3: null

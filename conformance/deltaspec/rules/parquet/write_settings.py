@@ -11,7 +11,7 @@ def codec_differs_from_property() -> pl.Expr:
     """A new data file uses another compression codec than the table property.
 
     The table's owner chose the codec for its size or speed, or for readers that support no other.
-    Fix: No repair is needed if your readers support the codec. Use a writer that honors
+    Fix (none): No repair is needed if your readers support the codec. Use a writer that honors
     delta.parquet.compression.codec, or change the property.
 
     Conforms::
@@ -31,7 +31,7 @@ def codec_differs_from_default() -> pl.Expr:
     """A file that was added after the codec property was unset is not compressed with zstd.
 
     Writers of this table know the property, and zstd is its default.
-    Fix: No repair is needed if your readers support the codec. Use a writer that applies the default, or set
+    Fix (none): No repair is needed if your readers support the codec. Use a writer that applies the default, or set
     delta.parquet.compression.codec.
 
     Conforms::
@@ -50,8 +50,8 @@ def page_version_differs_from_property() -> pl.Expr:
     """A new data file uses another version of data pages than the table property.
 
     Version 2 saves space, and version 1 is supported by all Parquet readers. The table's owner chose one of them.
-    Fix: No repair is needed if your readers support the version. Use a writer that honors delta.parquet.format.version,
-    or change the property.
+    Fix (none): No repair is needed if your readers support the version. Use a writer that honors
+    delta.parquet.format.version, or change the property.
 
     Conforms::
         requested_page_version: 2, page_version_is_default: false, page_version: 2
@@ -68,7 +68,7 @@ def page_version_differs_from_default() -> pl.Expr:
     """A file that was added after the format property was unset uses data pages of version 2.
 
     Other Parquet readers may support only version 1, which is the default.
-    Fix: No repair is needed if your readers support version 2. Use a writer that applies the default, or set
+    Fix (none): No repair is needed if your readers support version 2. Use a writer that applies the default, or set
     delta.parquet.format.version.
 
     Conforms::

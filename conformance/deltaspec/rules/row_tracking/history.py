@@ -13,8 +13,8 @@ def outdated_row_commit_version() -> pl.Expr:
     """A new file has a default row commit version before the commit that adds it.
 
     Consumers that read rows changed since a version miss its rows.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. The writer must use the version of the successful attempt.
+    Fix (restore): Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
+    later changes with a corrected writer. The writer must use the version of the successful attempt.
 
     Conforms::
         default_row_commit_version: 4, version: 4, history_is_complete: true
@@ -47,8 +47,8 @@ def default_row_ids_overlapped_in_history() -> pl.Expr:
     """Rows of two files had the same default row ids in an earlier version.
 
     Consumers that read that version by row id, or follow rows through it, confuse the rows.
-    Fix: No repair is possible for the earlier version; reload consumers that followed row ids. The writer must read the
-    high-water mark before it assigns ids.
+    Fix (none): No repair is possible for the earlier version; reload consumers that followed row ids. The writer
+    must read the high-water mark before it assigns ids.
 
     Conforms::
         other_is_live: true, both_are_live: true
@@ -64,7 +64,7 @@ def row_ids_assigned_while_suspended() -> pl.Expr:
     """A new file has row ids or a row commit version although row tracking is suspended.
 
     Row tracking is suspended in order to drop it. New ids must be removed again.
-    Fix: No repair is needed while row tracking stays suspended. The writer should omit both fields while
+    Fix (none): No repair is needed while row tracking stays suspended. The writer should omit both fields while
     delta.rowTrackingSuspended is true.
 
     Conforms::
@@ -124,8 +124,8 @@ def suspended_and_enabled() -> pl.Expr:
     """Row tracking is both enabled and suspended.
 
     Readers rely on ids that writers no longer assign, so rows have no ids.
-    Fix: Set `delta.rowTrackingSuspended` to false with `ALTER TABLE t SET TBLPROPERTIES`, or `delta.enableRowTracking`
-    to false if the feature is being dropped.
+    Fix (restore): Restore the version before the defect, or the log from backup: Delta Spark refuses every command
+    while both are set. A writer that drops the feature must set `delta.enableRowTracking` to false.
 
     Conforms::
         enabled: true, suspended: false
@@ -142,7 +142,8 @@ def row_ids_assigned_without_high_water_mark() -> pl.Expr:
 
     Every commit that uses row ids needs the mark, even if it does not change. It states whether row ids were preserved
     and makes concurrent writers conflict.
-    Fix: Stop the writer of this commit and check for duplicate row ids. Write the rows again if there are any.
+    Fix (repair): Stop the writer of this commit and check for duplicate row ids. Write the rows again if there are
+    any.
 
     Conforms::
         new_files: 1, high_water_marks: 1, table_has_high_water_mark: true
@@ -160,8 +161,8 @@ def several_row_id_marks() -> pl.Expr:
     """A commit contains several rowIdHighWaterMark actions.
 
     Actions of a commit have no order. Writers may continue from a mark that is too low and assign ids twice.
-    Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
-    later changes with a corrected writer. The writer must commit only the highest mark.
+    Fix (restore): Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect,
+    then repeat later changes with a corrected writer. The writer must commit only the highest mark.
 
     Conforms::
         high_water_marks: 1
@@ -178,7 +179,7 @@ def preserved_flag_unnecessarily_false() -> pl.Expr:
 
     Consumers that follow row ids reload the table without need. (The oldest revision states it in preservedRowIds of
     the mark, later ones in the tag delta.rowTracking.preserved.)
-    Fix: No repair is needed. The writer should state true when no row is updated or copied.
+    Fix (none): No repair is needed. The writer should state true when no row is updated or copied.
 
     Conforms::
         enabled: true, may_copy_rows: false, rows_preserved: true
@@ -196,7 +197,8 @@ def preserved_tag_missing() -> pl.Expr:
     """A commit does not state whether rows keep their ids although row tracking is enabled.
 
     Consumers that follow row ids must read the files to find out whether they can continue.
-    Fix: No repair is needed. The writer should set the tag delta.rowTracking.preserved in commitInfo of every commit.
+    Fix (none): No repair is needed. The writer should set the tag delta.rowTracking.preserved in commitInfo of
+    every commit.
 
     Conforms::
         enabled: true, file_actions: 2, has_commit_info: true, rows_preserved: true

@@ -12,8 +12,8 @@ def preserved_flag_contradicted() -> pl.Expr:
     """A commit that moves rows states wrongly whether they keep their row ids and commit versions.
 
     Consumers that follow rows by id lose rows, or read rows again without need.
-    Fix: No repair is possible for the commit; compare row ids before and after it, and reload consumers that followed
-    them. The writer must state true only if all copied rows keep their ids.
+    Fix (none): No repair is possible for the commit; compare row ids before and after it, and reload consumers that
+    followed them. The writer must state true only if all copied rows keep their ids.
 
     Conforms::
         rows_preserved: true, lost_ids: 0, new_ids: 0, commit_versions_preserved: true
@@ -87,8 +87,8 @@ def fresh_row_id_materialized() -> pl.Expr:
     """A row has a materialized row id that equals its fresh one, where null is required.
 
     The id was not preserved. It becomes a wrong preserved id if the file is committed again with another baseRowId.
-    Fix: No repair is needed while the file stays as it is. Fix the writer: it must store null for rows without a
-    preserved id.
+    Fix (none): No repair is needed while the file stays as it is. Fix the writer: it must store null for rows
+    without a preserved id.
 
     Conforms::
         materialized_default_ids: 0
@@ -103,8 +103,8 @@ def fresh_row_commit_version_materialized() -> pl.Expr:
     """A row has a materialized commit version that is not earlier than its file's commit version.
 
     Preserved commit versions are older than the file. For all other rows the column must be null.
-    Fix: No repair is needed if the values are right. Fix the writer: it must store null for rows without a preserved
-    commit version.
+    Fix (none): No repair is needed if the values are right. Fix the writer: it must store null for rows without a
+    preserved commit version.
 
     Conforms::
         highest_row_commit_version: 3, default_row_commit_version: 4, table_version: 9

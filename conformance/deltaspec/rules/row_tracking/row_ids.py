@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import ASSIGN_ROW_IDS_AGAIN, STOP_WRITERS_AND_RESTORE_VERSION
+from deltaspec.rules.fixes import ASSIGN_ROW_IDS_AGAIN, RAISE_ROW_ID_MARK
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.row_id_marks import row_id_marks
 from deltaspec.views.files.row_ids import row_id_columns, row_id_files, row_id_ranges, row_id_rewrites
@@ -34,7 +34,7 @@ def default_row_ids_overlap() -> pl.Expr:
     "RID002",
     requires=("row-tracking.high-water-mark", "row-tracking.mark-of-action", "row-ids.mark-covers-ids"),
     view=row_id_ranges,
-    fix=STOP_WRITERS_AND_RESTORE_VERSION,
+    fix=RAISE_ROW_ID_MARK,
 )
 def row_id_above_high_water_mark() -> pl.Expr:
     """A file has default row ids above the high-water mark of the table.
@@ -57,7 +57,7 @@ def row_id_above_high_water_mark() -> pl.Expr:
     "RID003",
     requires=("row-tracking.mark-in-domain", "row-tracking.mark-raised", "row-ids.mark-with-new-files"),
     view=row_id_ranges,
-    fix=STOP_WRITERS_AND_RESTORE_VERSION,
+    fix=RAISE_ROW_ID_MARK,
 )
 def row_ids_without_high_water_mark() -> pl.Expr:
     """A file has row ids, but the table has no high-water mark where the revision requires it.
@@ -83,8 +83,8 @@ def mark_below_row_ids_for_a_while() -> pl.Expr:
     """The high-water mark was below row ids of the table until a later commit raised it.
 
     A writer that continued after the mark in the meantime assigned the same ids again.
-    Fix: No repair is needed if no row ids overlap, which other rules check. Fix the writer: it must state the new mark
-    in the commit that adds the files, and must never lower it.
+    Fix (none): No repair is needed if no row ids overlap, which other rules check. Fix the writer: it must state
+    the new mark in the commit that adds the files, and must never lower it.
 
     Conforms::
         last_row_id: 9, high_water_mark: 9
@@ -100,8 +100,8 @@ def mark_missing_for_a_while() -> pl.Expr:
     """A table with row ids had no high-water mark until a later commit stated one.
 
     A writer that assigned row ids in the meantime started at 0 and assigned the same ids again.
-    Fix: No repair is needed if no row ids overlap, which other rules check. Fix the writer: it must state the mark in
-    the commit that adds the files, and must not remove the domain delta.rowTracking.
+    Fix (none): No repair is needed if no row ids overlap, which other rules check. Fix the writer: it must state
+    the mark in the commit that adds the files, and must not remove the domain delta.rowTracking.
 
     Conforms::
         last_row_id: 9, high_water_mark: 9
@@ -125,8 +125,8 @@ def base_row_id_missing() -> pl.Expr:
     """A live file has no baseRowId although row ids are required.
 
     Readers fail, or return null ids where the table guarantees ids.
-    Fix: Write the file's rows again with an engine that supports row tracking; they get new ids. If row tracking was
-    just enabled, restore the version before and enable it with `ALTER TABLE t SET TBLPROPERTIES`.
+    Fix (rewrite): Write the file's rows again with an engine that supports row tracking; they get new ids. If row
+    tracking was just enabled, restore the version before and enable it with `ALTER TABLE t SET TBLPROPERTIES`.
 
     Conforms::
         base_row_id: 0, ids_required: true
@@ -142,8 +142,8 @@ def default_row_commit_version_missing() -> pl.Expr:
     """A live file has no defaultRowCommitVersion although row commit versions are required.
 
     Consumers cannot determine whether its rows changed between two versions.
-    Fix: Write the file's rows again with an engine that supports row tracking. If row tracking was just enabled,
-    restore the version before and enable it with `ALTER TABLE t SET TBLPROPERTIES`.
+    Fix (rewrite): Write the file's rows again with an engine that supports row tracking. If row tracking was just
+    enabled, restore the version before and enable it with `ALTER TABLE t SET TBLPROPERTIES`.
 
     Conforms::
         default_row_commit_version: 1, ids_required: true
@@ -168,8 +168,8 @@ def materialized_column_not_named() -> pl.Expr:
     """Row ids are enabled, but no column is named for materialized row ids or row commit versions.
 
     Writers cannot preserve the ids of copied rows, and readers cannot find ids that were preserved.
-    Fix: Restore the version before row tracking was enabled. Then enable it with `ALTER TABLE t SET TBLPROPERTIES
-    ('delta.enableRowTracking' = 'true')` in Delta Spark, which names the columns.
+    Fix (restore): Restore the version before row tracking was enabled. Then enable it with `ALTER TABLE t SET
+    TBLPROPERTIES ('delta.enableRowTracking' = 'true')` in Delta Spark, which names the columns.
 
     Conforms::
         enabled: true, column: _row-id
@@ -189,9 +189,9 @@ def materialized_column_name_taken() -> pl.Expr:
     """A column has the present or earlier name of the column for materialized row ids or row commit versions.
 
     Engines confuse ids and data: rows silently change their values or their ids.
-    Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
-    later changes with a corrected writer. If the name was taken when row tracking was enabled, drop the feature and
-    enable it again.
+    Fix (restore): Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect,
+    then repeat later changes with a corrected writer. If the name was taken when row tracking was enabled, drop the
+    feature and enable it again.
 
     Conforms::
         column: _row-id, conflicts_with: null
@@ -222,13 +222,16 @@ def duplicate_row_id() -> pl.Expr:
     return (pl.col("duplicate_ids") > 0) & pl.col("first_duplicate_id").is_not_null()
 
 
-@rule("RID009", requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept"), view=row_id_files)
+@rule(
+    "RID009",
+    requires=("row-tracking.ids-kept", "row-tracking.row-ids-kept"),
+    view=row_id_files,
+    fix=ASSIGN_ROW_IDS_AGAIN,
+)
 def materialized_row_id_never_assigned() -> pl.Expr:
     """A row has a materialized row id above the high-water mark.
 
     No row can have had this id, and a later writer assigns it to a new row.
-    Fix: Stop writers. Write the affected rows again with an engine that supports row tracking, so that they get new
-    ids. Reload consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         highest_row_id: 9, high_water_mark: 9
@@ -264,9 +267,9 @@ def row_ids_lost_by_rewrite() -> pl.Expr:
     """A commit that moves or updates rows gives some of them other row ids.
 
     Consumers that follow row ids see the rows as deleted and inserted.
-    Fix: If consumers need the former ids: run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the
-    defect, then repeat later changes with a corrected writer. The writer must store the ids of copied rows in the
-    materialized column.
+    Fix (decide): If consumers need the former ids: run `RESTORE TABLE t TO VERSION AS OF n` with the last version
+    before the defect, then repeat later changes with a corrected writer. The writer must store the ids of copied
+    rows in the materialized column.
 
     Conforms::
         lost_ids: 0, new_ids: 0
@@ -283,7 +286,8 @@ def row_commit_versions_lost_by_rewrite() -> pl.Expr:
     """A commit that only moves rows gives some of them other row commit versions.
 
     Consumers that read rows changed since a version find rows that did not change.
-    Fix: No rows are lost. The writer must store the commit versions of copied rows in the materialized column.
+    Fix (none): No rows are lost. The writer must store the commit versions of copied rows in the materialized
+    column.
 
     Conforms::
         commit_versions_preserved: true

@@ -27,8 +27,8 @@ def null_in_required_column() -> pl.Expr:
 
     Engines rely on the schema: they skip null checks, count such rows, or fail. (FIL063 and STA019 report what the log
     shows.)
-    Fix: Correct the rows with `UPDATE t SET column = value`, or allow null with `ALTER TABLE t ALTER COLUMN column DROP
-    NOT NULL`. Check first that an unfiltered read returns the rows.
+    Fix (decide): Correct the rows with `UPDATE t SET column = value`, or allow null with `ALTER TABLE t ALTER
+    COLUMN column DROP NOT NULL`. Check first that an unfiltered read returns the rows.
 
     Conforms::
         check: not null, below_container: false, violating_rows: 0
@@ -45,8 +45,8 @@ def string_not_utf_8() -> pl.Expr:
     """A string column contains bytes that are not valid UTF-8.
 
     Some engines fail on the file, and others replace characters, so comparisons differ.
-    Fix: Write the rows again from their source with valid strings, or store the column as binary. Do not rewrite them
-    through an engine that replaces characters.
+    Fix (rewrite): Write the rows again from their source with valid strings, or store the column as binary. Do not
+    rewrite them through an engine that replaces characters.
 
     Conforms::
         check: UTF-8, violating_rows: 0
@@ -62,8 +62,8 @@ def value_out_of_type_range() -> pl.Expr:
     """A column contains a value outside the range of its type.
 
     Parquet stores small integers and decimals in wider types. Engines truncate such a value, return null, or fail.
-    Fix: Widen the type with `ALTER TABLE t ALTER COLUMN column TYPE ...`, or write the rows again from their source. Do
-    not rewrite them through an engine that truncates the value.
+    Fix (rewrite): Widen the type with `ALTER TABLE t ALTER COLUMN column TYPE ...`, or write the rows again from
+    their source. Do not rewrite them through an engine that truncates the value.
 
     Conforms::
         check: range, violating_rows: 0
@@ -79,8 +79,8 @@ def stored_partition_column_differs() -> pl.Expr:
     """A data file stores another value of a partition column than the log.
 
     Readers return the value of the log, so the rows may appear in the wrong partition.
-    Fix: Find out from the source which value is right. If the stored one is, write the rows again to their partition.
-    Do not rewrite the file before that: it keeps only the value of the log.
+    Fix (decide): Find out from the source which value is right. If the stored one is, write the rows again to their
+    partition. Do not rewrite the file before that: it keeps only the value of the log.
 
     Conforms::
         check: partition value, violating_rows: 0
@@ -96,8 +96,8 @@ def change_type_in_data_file() -> pl.Expr:
     """A data file has rows with a `_change_type` although the schema has no such column.
 
     Readers of this revision ignore the column or treat the file as change data, so changes are lost or wrong.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). Check first whether the rows are change data that does not belong to the table.
+    Fix (rewrite): Rewrite the file's rows with a conforming writer, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark). Check first whether the rows are change data that does not belong to the table.
 
     Conforms::
         check: change type, violating_rows: 0
@@ -114,7 +114,7 @@ def null_below_container() -> pl.Expr:
 
     The protocol does not say that `containsNull` and similar flags apply to the data. Engines that trust them misread
     the file or fail.
-    Fix: Change the type to permit null, or write the rows again without null.
+    Fix (decide): Change the type to permit null, or write the rows again without null.
 
     Conforms::
         check: not null, below_container: true, violating_rows: 0

@@ -6,6 +6,7 @@ ledger lists the others.
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import COMPUTE_GENERATED_VALUES
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.constraint_checks import constraint_checks
 
@@ -15,8 +16,8 @@ def row_violates_constraint() -> pl.Expr:
     """A row violates a CHECK constraint: the expression is false or null.
 
     Consumers rely on the constraint. Engines refuse to write the row again, so updates and merges that touch it fail.
-    Fix: Find the rows with `SELECT ... WHERE NOT (expression) OR (expression) IS NULL`. Correct them, or drop a wrong
-    constraint with `ALTER TABLE t DROP CONSTRAINT`. Stop the writer that ignores it.
+    Fix (decide): Find the rows with `SELECT ... WHERE NOT (expression) OR (expression) IS NULL`. Correct them, or
+    drop a wrong constraint with `ALTER TABLE t DROP CONSTRAINT`. Stop the writer that ignores it.
 
     Conforms::
         kind: CHECK, violating_rows: 0
@@ -27,13 +28,11 @@ def row_violates_constraint() -> pl.Expr:
     return (pl.col("kind") == "CHECK") & (pl.col("violating_rows") > 0)
 
 
-@rule("ROW041", requires="generated-columns.values", view=constraint_checks)
+@rule("ROW041", requires="generated-columns.values", view=constraint_checks, fix=COMPUTE_GENERATED_VALUES)
 def generated_value_differs() -> pl.Expr:
     """The value of a generated column differs from the value of its expression.
 
     Engines derive filters from the expression. They skip partitions and files that contain matching rows.
-    Fix: Correct the rows with `UPDATE t SET column = expression`, without a filter on columns that the expression uses.
-    Stop the writer that does not support generated columns.
 
     Conforms::
         kind: generated, may_predate_expression: false, violating_rows: 0
@@ -45,12 +44,17 @@ def generated_value_differs() -> pl.Expr:
     return (pl.col("kind") == "generated") & ~pl.col("may_predate_expression") & (pl.col("violating_rows") > 0)
 
 
-@rule("ROW042", requires="generated-columns.values", view=constraint_checks, divergence="S41")
+@rule(
+    "ROW042",
+    requires="generated-columns.values",
+    view=constraint_checks,
+    divergence="S41",
+    fix=COMPUTE_GENERATED_VALUES,
+)
 def older_generated_value_differs() -> pl.Expr:
     """The value of a generated column differs from its expression, in rows that may be older than the expression.
 
     The protocol restricts only writes. It does not say what applies to rows that exist when a column becomes generated.
-    Fix: Correct the rows with `UPDATE t SET column = expression`, without a filter on columns that the expression uses.
 
     Conforms::
         kind: generated, may_predate_expression: true, violating_rows: 0
@@ -67,8 +71,8 @@ def row_violates_invariant() -> pl.Expr:
     """A row violates the invariant of a column, and the invariant is as old as the table.
 
     The writer had to abort. Other writers refuse to write the row again, so updates and merges that touch it fail.
-    Fix: Find the rows with a query on the invariant's expression and correct them. Stop the writer that ignores
-    invariants.
+    Fix (decide): Find the rows with a query on the invariant's expression and correct them. Stop the writer that
+    ignores invariants.
 
     Conforms::
         kind: invariant, may_predate_expression: false, violating_rows: 0
@@ -85,8 +89,8 @@ def older_row_violates_invariant() -> pl.Expr:
     """A row that may be older than the invariant of a column violates it.
 
     The protocol restricts only writes. It does not say what applies to existing rows, but updates that touch them fail.
-    Fix: Find the rows with a query on the invariant's expression and correct them, or remove the invariant from the
-    column.
+    Fix (decide): Find the rows with a query on the invariant's expression and correct them, or remove the invariant
+    from the column.
 
     Conforms::
         kind: invariant, may_predate_expression: true, violating_rows: 0

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from deltaspec import __version__
 from deltaspec.protocol.log.file_names import (
     ChecksumName,
     SidecarName,
@@ -35,6 +34,7 @@ from deltaspec.validation.log.derived_files import needs_file_fields
 from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.plan import Plan, build_plan, parse_history
+from deltaspec.version import __version__
 from deltaspec.views.log.derived_file_rows import read_checksum
 from deltaspec.wire.parquet.file_opener import LARGE_FILE_BYTES
 from deltaspec.wire.parquet.footer_reader import TAIL_BYTES as FOOTER_BYTES

@@ -10,6 +10,7 @@ import msgspec
 
 from deltaspec.protocol.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, WireStruct
 from deltaspec.protocol.log.segment import Checkpoint
+from deltaspec.validation.ledger import COMMITS_MISSING
 from deltaspec.validation.log.added_vector_checks import find_operation
 from deltaspec.validation.log.derived_files import ACTIONS_OF_ONE_COMMIT
 from deltaspec.validation.log.facts import LogFactsBuilder
@@ -187,7 +188,7 @@ def _read_commits(source: LogSource, history: LogFactsBuilder, previous: Previou
         if index % _PROGRESS_COMMITS == 0:
             source.progress("commits", index, len(plan.commits))
         if version in plan.commits_after_gaps:
-            lose_commit(history, findings, f"commits before version {version} are missing", None)
+            lose_commit(history, findings, COMMITS_MISSING.format(version), None)
         commit = next(commits)
         if isinstance(commit, StorageError):
             file = commit_file(version)

@@ -9,6 +9,7 @@ from deltaspec.protocol.features.table_features import get_unchecked_effect
 from deltaspec.protocol.revisions import Revision
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.ledger import NOT_REPLAYED
 from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder
 from deltaspec.views.base import View
 from deltaspec.views.data.change_data import change_commits, change_files
@@ -106,8 +107,7 @@ def mark_gaps_undecided(facts: LogFacts, findings: Findings) -> None:
     ]
     if gaps:
         more = f", and {len(gaps) - 1:,} more gaps" if len(gaps) > 1 else ""
-        reason = f"versions after {gaps[0].last} cannot be replayed: {gaps[0].description} missing{more}"
-        findings.mark_undecided(REPLAY_VIEWS, reason)
+        findings.mark_undecided(REPLAY_VIEWS, NOT_REPLAYED.format(gaps[0].last, gaps[0].description, more))
 
 
 def mark_unchecked_features(facts: LogFacts, findings: Findings) -> None:

@@ -12,12 +12,12 @@ from deltaspec.errors import TableUnreadable
 from deltaspec.wire.storage.table_search import Unsearched
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 _NAME = r"(?:[A-Za-z0-9_]+|`(?:[^`]|``)+`)"
 _CATALOG_NAME = re.compile(rf"{_NAME}(?:\.{_NAME}){{0,2}}")
 """`table`, `schema.table` or `catalog.schema.table`."""
-_SCHEMA_PATTERN = re.compile(rf"{_NAME}(?:\.{_NAME})?\.[A-Za-z0-9_]*\*[A-Za-z0-9_*]*")
+_SCHEMA_PATTERN = re.compile(rf"{_NAME}(?:\.{_NAME})?\.[A-Za-z0-9_]*\*[A-Za-z0-9_*]*|{_NAME}\.\*\.\*")
 
 
 def find_table_uri(spark: SparkSession, table: str) -> str:
@@ -46,12 +46,7 @@ def _get_table_location(spark: SparkSession, name: str) -> str:
 
 def _describe_table(spark: SparkSession, name: str) -> dict[str, str]:
     """Return what the catalog says about a table. Of rows with the same name the last counts: columns come first."""
-    from pyspark.errors import PySparkException
-
-    try:
-        rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
-    except PySparkException as fault:
-        raise TableUnreadable(f"{name}: {' '.join(str(fault).split())[:200]}") from fault
+    rows = _query(spark, f"DESCRIBE TABLE EXTENDED {name}", name)
     return {row["col_name"]: str(row["data_type"]) for row in rows}
 
 
@@ -61,27 +56,56 @@ def is_catalog_name(name: str) -> bool:
 
 
 def is_schema_pattern(name: str) -> bool:
-    """Return whether a name stands for tables of a schema: `schema.*`, `catalog.schema.*` or `schema.prefix_*`."""
+    """Return whether a name stands for tables of a schema or of a catalog.
+
+    Such names are `schema.*`, `catalog.schema.*`, `schema.prefix_*`, `catalog.*` and `catalog.*.*`.
+    """
     return _SCHEMA_PATTERN.fullmatch(name) is not None
 
 
 def expand_schema(spark: SparkSession, pattern: str) -> Iterator[str | Unsearched]:
-    """Yield the names of the Delta tables of a schema, sorted. Views and tables of other formats are left out.
+    """Yield the names of the Delta tables of a schema or of a catalog. Views and tables of other formats are left out.
+
+    Tables are sorted in each schema. `name.*` is a schema of the current catalog, or else a catalog.
 
     Args:
         spark: the session whose catalog is used.
         pattern: for which `is_schema_pattern` is true; `*` in it stands for any part of a table's name.
 
     Raises:
-        TableUnreadable: the catalog has no such schema, or does not answer.
+        TableUnreadable: there is no such schema or catalog, or it does not answer.
     """
-    from pyspark.errors import PySparkException
+    parts = re.findall(rf"{_NAME}|[^.]+", pattern)
+    if parts[1:] == ["*", "*"] or (parts[1:] == ["*"] and not _has_schema(spark, parts[0])):
+        yield from _expand_catalog(spark, parts[0], pattern)
+    else:
+        yield from _expand_one_schema(spark, pattern)
 
-    schema, _, names = pattern.rpartition(".")
+
+def _has_schema(spark: SparkSession, name: str) -> bool:
     try:
-        rows = spark.sql(f"SHOW TABLES IN {schema}").collect()
-    except PySparkException as fault:
-        raise TableUnreadable(f"{pattern}: {' '.join(str(fault).split())[:200]}") from fault
+        return bool(spark.catalog.databaseExists(name))
+    except Exception:  # noqa: BLE001 - a catalog that does not answer; the next statement says why
+        return False
+
+
+def _expand_catalog(spark: SparkSession, catalog: str, pattern: str) -> Iterator[str | Unsearched]:
+    for schema in _list_schemas(spark, catalog, pattern):
+        name = f"{catalog}.`{schema.replace('`', '``')}`.*"
+        try:
+            yield from _expand_one_schema(spark, name)
+        except TableUnreadable as fault:
+            yield Unsearched(name, str(fault).removeprefix(f"{name}: "))
+
+
+def _list_schemas(spark: SparkSession, catalog: str, pattern: str) -> list[str]:
+    rows = _query(spark, f"SHOW NAMESPACES IN {catalog}", pattern)
+    return sorted(row[0] for row in rows if row[0] != "information_schema")
+
+
+def _expand_one_schema(spark: SparkSession, pattern: str) -> Iterator[str | Unsearched]:
+    schema, _, names = pattern.rpartition(".")
+    rows = _query(spark, f"SHOW TABLES IN {schema}", pattern)
     for name in sorted(row["tableName"] for row in rows if not row["isTemporary"]):
         if not fnmatchcase(name, names):
             continue
@@ -93,3 +117,12 @@ def expand_schema(spark: SparkSession, pattern: str) -> Iterator[str | Unsearche
             continue
         if facts.get("Provider", "").casefold() == "delta":
             yield table
+
+
+def _query(spark: SparkSession, statement: str, name: str) -> list[Row]:
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.sql(statement).collect()
+    except PySparkException as fault:
+        raise TableUnreadable(f"{name}: {' '.join(str(fault).split())[:200]}") from fault

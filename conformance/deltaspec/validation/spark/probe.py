@@ -157,14 +157,15 @@ def _check_packages(found: list[dict[str, Any]]) -> Iterator[Check]:
     if any(each["packages"]["deltaspec"] is None for each in found):
         where = next(each["host"] for each in found if each["packages"]["deltaspec"] is None)
         yield Check("problem", "executors", f"cannot import deltaspec ({where})", INSTALL_ON_EXECUTORS)
-    elif versions:
+        return  # it installs the packages
+    if versions:
         problem = f"have deltaspec {', '.join(versions)}; the driver has {__version__}"
         yield Check("problem", "executors", problem, INSTALL_ON_EXECUTORS)
     missing = sorted({name for each in found for name in PACKAGES if each["packages"][name] is None})
     if missing:
         fix = f"run `pip install {' '.join(missing)}` in the executors' Python (PYSPARK_PYTHON)"
         yield Check("problem", "executors", f"cannot import {', '.join(missing)}", fix)
-    elif not versions and all(each["packages"]["deltaspec"] for each in found):
+    elif not versions:
         python = ", ".join(sorted({each["python"] for each in found}))
         yield Check("ok", "executors", f"deltaspec {__version__} and its packages on Python {python} ({shown})")
 

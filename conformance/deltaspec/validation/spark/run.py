@@ -8,6 +8,8 @@ from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from deltaspec.report.report_types import Report
 from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.findings_table import InMemorySink
@@ -24,9 +26,11 @@ from deltaspec.validation.spark.driver import SparkLog, check_table_on_spark, ig
 from deltaspec.validation.spark.findings_output import write_findings
 from deltaspec.validation.spark.jobs import Jobs, SparkFailed, translating_spark_errors
 from deltaspec.validation.spark.saved_jobs import SavedJobs
+from deltaspec.validation.spark.session import JobDescription
 from deltaspec.validation.spark.spark_buckets import SparkBuckets
 from deltaspec.validation.spark.table_access import TableAccess, ask_catalog, find_table_access
 from deltaspec.views.log.checkpoints import last_checkpoint
+from deltaspec.wire.storage.interface import escape_file_name, redact_uri
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
@@ -53,7 +57,12 @@ def run_on_spark(
         bucket_counts: numbers of buckets; None derives them from the log.
         storage: settings of the storage clients on driver and executors.
     """
-    with _naming_state(settings.state), translating_spark_errors(), closing(Jobs(session)) as jobs:
+    with (
+        _naming_state(settings.state),
+        translating_spark_errors(),
+        closing(Jobs(session)) as jobs,
+        _describing_jobs(jobs, uri, settings) as settings,
+    ):
         uri = find_table_uri(session, uri)
         access = ask_catalog(find_table_access(jobs, uri, storage), options)
         if settings.findings_out is not None:
@@ -78,11 +87,31 @@ def run_on_spark(
             result = check_table_on_spark(log, settings.interrupts, on_finished)
             if settings.recorded is not None:
                 settings.recorded.take(result.findings.accepted, access.store)
-            return build_report(result, "spark")
+            return replace(build_report(result, "spark"), access=access.description)
         backend = f"spark, {_describe_access(access)}"
         key = build_key(options, access.store, plan, backend, counts.to_key(), findings.acceptance)
         saved.begin(key, resume=settings.resume)
-        return _resume(log, saved, settings)
+        return _resume(log, saved, settings, access)
+
+
+@contextmanager
+def _describing_jobs(jobs: Jobs, uri: str, settings: RunSettings) -> Iterator[RunSettings]:
+    """Describe the jobs of the block by the phases that its progress reports. Yield settings with such a callback."""
+    description, table = JobDescription(jobs.session), escape_file_name(redact_uri(uri))
+    current = ""
+
+    def report(phase: str, done: int, total: int | None) -> None:
+        nonlocal current
+        if phase not in ("buckets", current):  # every phase has buckets
+            current = phase
+            description.set(f"deltaspec: {phase} of {table}")
+        settings.progress(phase, done, total)
+
+    description.set(f"deltaspec: log of {table}")
+    try:
+        yield replace(settings, progress=report)
+    finally:
+        description.restore()
 
 
 @contextmanager
@@ -97,12 +126,13 @@ def _naming_state(state: str | None) -> Iterator[None]:
         raise SparkFailed(f"{fault}; {continued}") from fault
 
 
-def _resume(log: SparkLog, saved: SavedJobs, settings: RunSettings) -> Report:
+def _resume(log: SparkLog, saved: SavedJobs, settings: RunSettings, access: TableAccess) -> Report:
     """Return the saved report, or finish the run from the saved jobs and save its report."""
     report = saved.report
     if report is None:
         log.jobs.job_store = log.buckets.job_store = saved
-        report = build_report(check_table_on_spark(log, settings.interrupts), "spark")
+        result = check_table_on_spark(log, settings.interrupts)
+        report = replace(build_report(result, "spark"), access=access.description)
         if report.stopped is None:
             saved.save_report(report)
     return report

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 APPLICATION = "deltaspec"
+_DESCRIPTION = "spark.job.description"
 _LOG_BYTES = 1 << 20
 """How much of Spark's log is searched for the reason of a failure."""
 _CONNECT_PORT = 15002
@@ -93,6 +94,38 @@ def start(master: str | None = None) -> SparkSession:
 def is_remote(session: object) -> bool:
     """Return whether a session is a Spark Connect client, which has no JVM in reach."""
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+class JobDescription:
+    """Description of the jobs that this thread starts, for Spark's UI. Spark Connect shows it as a tag."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session: Any = session
+        self._is_remote = is_remote(session)
+        self._before = None if self._is_remote else session.sparkContext.getLocalProperty(_DESCRIPTION)
+        self._tag: str | None = None
+
+    def set(self, text: str) -> None:
+        """Describe the jobs from now on."""
+        if self._is_remote:
+            self._set_tag(text.replace(",", " "))  # a tag has no comma
+        else:
+            self._session.sparkContext.setLocalProperty(_DESCRIPTION, text)
+
+    def restore(self) -> None:
+        """Restore the description that the user has set."""
+        with suppress(Exception):  # the session may be gone
+            if self._is_remote:
+                self._set_tag(None)
+            else:
+                self._session.sparkContext.setLocalProperty(_DESCRIPTION, self._before)
+
+    def _set_tag(self, tag: str | None) -> None:
+        if self._tag is not None:
+            self._session.removeTag(self._tag)
+        if tag is not None:
+            self._session.addTag(tag)
+        self._tag = tag
 
 
 def _active() -> SparkSession | None:

@@ -6,14 +6,16 @@ the driver reads the files outside the log.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from deltaspec.errors import DeltaspecError, InvalidUsage, StorageUnavailable, TableUnreadable
+from deltaspec.report.report_types import SparkAccess
 from deltaspec.validation.log.catalog import open_catalog
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.options import Options
@@ -21,7 +23,7 @@ from deltaspec.validation.spark.hadoop_store import driver_store
 from deltaspec.validation.spark.jobs import Jobs
 from deltaspec.validation.spark.log_fetch import fetch, list_log
 from deltaspec.validation.spark.payloads import Payload, payload_to_value, value_to_payload
-from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.factory import is_uri, open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LISTED_FOLDERS, LOG_DIRECTORY, Entry, Store, redact_uri
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
@@ -40,7 +42,7 @@ class TableAccess(msgspec.Struct, frozen=True):
     """The stores of a run for driver and executors."""
 
     uri: str
-    """As the user gave it; it may contain secrets."""
+    """As the user gave it, but an existing local path is absolute; it may contain secrets."""
     store: Store
     """Store for the driver."""
     listing: list[Entry]
@@ -57,6 +59,14 @@ class TableAccess(msgspec.Struct, frozen=True):
         """Executors can read the table with the storage clients of the kit."""
         return self.executors_blocked_reason is None
 
+    @property
+    def description(self) -> SparkAccess:
+        """The way in which the table is read, for the report."""
+        if self.executors_can_read:
+            return SparkAccess(log="executors", files="executors")
+        files: Literal["driver", "not read"] = "driver" if self.driver_can_read else "not read"
+        return SparkAccess(log="spark", files=files, reason=self.executors_blocked_reason)
+
 
 def find_table_access(jobs: Jobs, uri: str, settings: StorageSettings = ENVIRONMENT) -> TableAccess:
     """Find out how a table can be read.
@@ -72,9 +82,18 @@ def find_table_access(jobs: Jobs, uri: str, settings: StorageSettings = ENVIRONM
         listing = load_pinned_listing(store)
     except DeltaspecError as fault:
         return _access_through_spark(jobs, uri, settings, fault)
+    uri = resolve_local_path(uri)
     executors_blocked_reason = probe_executors(jobs, store, listing)
     executor_store = store if executors_blocked_reason is None else _build_empty_store(store)
     return TableAccess(uri, store, listing, executor_store, executors_blocked_reason)
+
+
+def resolve_local_path(uri: str) -> str:
+    """Return an absolute path for a relative one that exists here, because others have other working directories.
+
+    URIs are returned unchanged, and paths that only Spark's default file system may know.
+    """
+    return os.path.join(os.getcwd(), uri) if not is_uri(uri) and os.path.lexists(uri) else uri
 
 
 def ask_catalog(access: TableAccess, options: Options) -> TableAccess:

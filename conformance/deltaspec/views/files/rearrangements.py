@@ -91,8 +91,8 @@ def sum_rearranged_rows(intervals: pl.DataFrame, *, is_complete: bool) -> pl.Dat
         _is_unchanged=~pl.col("data_change") & pl.col("_was_live").is_null()
     )
     removes = removes.with_columns(_is_unchanged=~pl.col("data_change"))
-    actions = pl.concat([each.select("version", "file", "kind", "_rows", "_is_unchanged") for each in (adds, removes)])
-    sums = actions.group_by("version").agg(
+    both = pl.concat([each.select("version", "file", "kind", "_rows", "_is_unchanged") for each in (adds, removes)])
+    sums = both.group_by("version").agg(
         pl.col("file").first(),
         added=_sum("add"),
         removed=_sum("remove"),

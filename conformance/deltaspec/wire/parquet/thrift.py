@@ -54,12 +54,16 @@ class ThriftReader:
 
     def read_text(self) -> str:
         """Return a binary value as text; bytes that are not UTF-8 become escapes."""
+        return self.read_binary().decode("utf-8", "backslashreplace")
+
+    def read_binary(self) -> bytes:
+        """Return a binary value."""
         length = self._read_varint()
         start = self.position
         if length > len(self._data) - start:
             raise ThriftError("a string extends past its end")
         self.position = start + length
-        return self._data[start : self.position].decode("utf-8", "backslashreplace")
+        return self._data[start : self.position]
 
     def read_list_length(self, item_type: int) -> int:
         """Return the number of items of the list at the cursor; each item takes at least one byte.
@@ -67,13 +71,18 @@ class ThriftReader:
         Raises:
             ThriftError: the items are of another type than `item_type`.
         """
+        found, length = self.read_list_header()
+        if length and found != item_type:
+            raise ThriftError("a list of the wrong type")
+        return length
+
+    def read_list_header(self) -> tuple[int, int]:
+        """Return wire type and number of the items of the list at the cursor; each item takes at least one byte."""
         header = self.read_byte()
         length = header >> 4 if header >> 4 < 0x0F else self._read_varint()
         if length > len(self._data) - self.position:
             raise ThriftError("a list extends past its end")
-        if length and header & 0x0F != item_type:
-            raise ThriftError("a list of the wrong type")
-        return length
+        return header & 0x0F, length
 
     def skip(self, wire_type: int) -> None:
         """Move the cursor past a value."""

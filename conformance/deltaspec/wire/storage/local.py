@@ -50,6 +50,11 @@ class LocalStore:
         self._path = path
         self._prefix = os.path.join(path, "")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes with an absolute path, because other processes have other working directories."""
+        path = self._path if os.path.isabs(self._path) else os.path.join(os.getcwd(), self._path)
+        return {**self.__dict__, "_path": path, "_prefix": os.path.join(path, "")}
+
     def list_log(self) -> list[Entry]:
         root = Path(self._path)
         try:

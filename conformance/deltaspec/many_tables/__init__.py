@@ -1,0 +1,1 @@
+"""Validate many tables in one call, and collect their results."""

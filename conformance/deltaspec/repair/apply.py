@@ -1,0 +1,124 @@
+"""Apply a plan to its table, or undo that. This is the only operation of the kit that writes into a table of a user.
+
+`deltaspec.repair.steps` has the steps and their order.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+
+import msgspec
+
+from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
+from deltaspec.repair.journal import open_journal
+from deltaspec.repair.plan_checks import check_names
+from deltaspec.repair.plan_folder import load_plan
+from deltaspec.repair.plan_format import VerdictSummary
+from deltaspec.repair.steps import Application, Say
+from deltaspec.repair.table_writer import open_table_writer
+from deltaspec.repair.verdicts import MAX_FINDINGS, summarize, validate_store
+from deltaspec.report.report_types import Report
+from deltaspec.validation.options import Options
+from deltaspec.validation.output_location import require_outside_table
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import StorageError, Unanswered, redact_uri
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
+
+
+def ignore(_: str) -> None:
+    """Do nothing with a line."""
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """What an application did, and the verdict afterwards."""
+
+    report: Report
+    """Of the table afterwards, at the level of the plan."""
+    summary: VerdictSummary
+    left: dict[str, str]
+    """Files of the log that were not changed, because another process had changed them, with the reason."""
+
+
+def apply_plan(
+    place: str | PathLike[str],
+    *,
+    storage: StorageSettings = ENVIRONMENT,
+    allow_outside: bool = False,
+    writer_time_zone: str | None = None,
+    say: Say = ignore,
+) -> Applied:
+    """Apply a plan, or continue an application that was killed, and validate the table again.
+
+    Args:
+        place: folder of the plan, which gets the journal and the files that are set aside.
+        storage: settings of the storage client.
+        allow_outside, writer_time_zone: as for `deltaspec.validate`, and as when the plan was made.
+        say: receives a line about each step.
+
+    Raises:
+        PlanRefused: the plan does not fit the table, or another writer committed first. Then nothing is changed.
+        InvalidUsage: the folder is not a plan, or another process applies it.
+        TableUnreadable, StorageUnavailable: the storage failed. The next call continues.
+    """
+    with _open_application(place, storage, allow_outside, writer_time_zone, say) as application:
+        if application.journal.is_finished:
+            say("all steps were done before")
+        else:
+            application.apply()
+    return _describe(application)
+
+
+def undo_plan(
+    place: str | PathLike[str],
+    *,
+    storage: StorageSettings = ENVIRONMENT,
+    allow_outside: bool = False,
+    writer_time_zone: str | None = None,
+    say: Say = ignore,
+) -> Applied:
+    """Undo the steps of an application, except for a published commit, and validate the table again.
+
+    A published commit stays, because readers may have read it and writers may have built upon it.
+
+    Raises:
+        InvalidUsage: nothing was applied; otherwise as `apply_plan`.
+        PlanRefused: the table could not be read without a file that would be deleted.
+        TableUnreadable, StorageUnavailable: the storage failed. The next call continues.
+    """
+    with _open_application(place, storage, allow_outside, writer_time_zone, say) as application:
+        if not application.journal.is_open:
+            raise InvalidUsage(f"{place}: nothing was applied, so there is nothing to undo")
+        application.undo()
+    return _describe(application)
+
+
+@contextmanager
+def _open_application(
+    place: str | PathLike[str], storage: StorageSettings, allow_outside: bool, writer_time_zone: str | None, say: Say
+) -> Iterator[Application]:
+    """Open plan, journal and table for a block, and turn errors of the storage into errors with an exit code."""
+    loaded = load_plan(place)
+    check_names(loaded.plan)
+    table = loaded.plan.table
+    options = Options.create(
+        level=loaded.plan.after.level,
+        samples=MAX_FINDINGS,
+        allow_outside=allow_outside,
+        writer_time_zone=writer_time_zone,
+    )
+    store = open_store(table, storage)
+    require_outside_table(str(loaded.folder), store.root)
+    try:
+        with open_journal(loaded.folder) as journal, open_table_writer(table, loaded.token, storage) as writer:
+            yield Application(loaded, store, writer, journal, options, say)
+    except StorageError as fault:
+        error = StorageUnavailable if isinstance(fault, Unanswered) else TableUnreadable
+        text = "run the command again to continue, or with --undo to undo"
+        raise error(f"{redact_uri(table)}: {fault}; {text}") from fault
+
+
+def _describe(application: Application) -> Applied:
+    """Validate a table again, and return what was done."""
+    left = {each.name: each.reason or "" for each in application.journal.lines if each.event == "left" and each.name}
+    report = validate_store(application.store, application.options)
+    return Applied(report, summarize(report), left)

@@ -1,0 +1,330 @@
+"""Plan the repair of a table: propose repairs, prove them on an overlay of the table, and drop those that do harm."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+
+import msgspec
+from msgspec.structs import replace
+
+from deltaspec.errors import TableUnreadable
+from deltaspec.protocol.features.supported_features import get_supported_features
+from deltaspec.protocol.features.table_features import get_unchecked_effect
+from deltaspec.protocol.log.segment import SegmentError, choose_segment
+from deltaspec.repair.changes import Change, Draft, build_draft
+from deltaspec.repair.context import Choices, Context, Proposal
+from deltaspec.repair.kinds import (
+    derived_files,
+    duplicates,
+    features,
+    file_facts,
+    history,
+    lost_files,
+    marks,
+    partition_values,
+    return_to_version,
+    vectors,
+)
+from deltaspec.repair.overlay_store import digest_listing
+from deltaspec.repair.plan_format import LogFileDigest, NotRepaired, RepairPlan, RowComparison
+from deltaspec.repair.proof import RowsDiffer, build_overlay, compare_rows, open_overlay_log
+from deltaspec.repair.reasons import Dropped, list_unrepaired
+from deltaspec.repair.table_log import LogUnusable, StateTooLarge, TableLog, open_table_log
+from deltaspec.repair.verdicts import MAX_FINDINGS, explain_lost_return, explain_refusal, summarize, validate_store
+from deltaspec.report.report_types import Report
+from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.options import Options
+from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.version import __version__
+from deltaspec.wire.storage.data_access import DataAccess
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
+
+KINDS: tuple[Callable[[Context], Proposal], ...] = (
+    lost_files.propose,
+    vectors.propose,
+    derived_files.propose,
+    file_facts.propose,
+    partition_values.propose,
+    duplicates.propose,
+    features.propose,
+    marks.propose,
+    history.propose,
+)
+_DECLARING = ("remove-file", "remove-vector", "set-partition-value", "remove-duplicate")
+"""Kinds of repair after which the rows of their files differ."""
+MAX_TRIALS = 24
+"""Validations to find out which repairs do harm."""
+_DERIVED_RULES = ("CKP", "COP", "CRC", "COM", "FIL03")  # the last two dispute the commits
+_NO_ROWS = RowComparison(equal_files=0, different_files=[])
+
+
+class ProvedPlan(msgspec.Struct, frozen=True):
+    """A plan, and the content of the new files of the log by name relative to `_delta_log`."""
+
+    plan: RepairPlan
+    files: dict[str, bytes]
+
+
+class _Proof(msgspec.Struct, frozen=True):
+    """What a plan with some changes leads to."""
+
+    changes: list[Change]
+    draft: Draft
+    report: Report
+    rows: RowComparison
+
+
+class _Harmful(ValueError):
+    """Changes that make a table worse, or that end no finding."""
+
+
+def plan_table(store: Store, options: Options, choices: Choices, progress: Progress = ignore_progress) -> ProvedPlan:
+    """Plan the repair of a table. Nothing is written.
+
+    A plan without repairs says why nothing is repaired.
+
+    Raises:
+        TableUnreadable: there is no table, a catalog manages it, or it needs a feature that deltaspec does not know.
+        StorageUnavailable: the storage did not answer.
+    """
+    listed = load_pinned_listing(store)
+    created_ms = time.time_ns() // 1_000_000
+    before = validate_store(store, options, progress)
+    entries = {entry.name: entry for entry in listed}
+    version = _find_latest(store, entries)
+    distrusted = derived_files.find_distrusted(before, entries)
+    planner = _Planner(store, options, progress, entries, before, created_ms)
+    if choices.version is not None:
+        return planner.return_to(choices.version, version, distrusted)
+    try:
+        log = open_table_log(store, entries, version, distrusted)
+    except LogUnusable as fault:
+        not_repaired = return_to_version.explain(store, entries, version, distrusted, before, str(fault))
+        return planner.build(None, version, "", not_repaired)
+    require_repairable(log)
+    context = Context(
+        store=store,
+        entries=entries,
+        log=log,
+        report=before,
+        distrusted=distrusted,
+        choices=choices,
+        created_ms=created_ms,
+        access=DataAccess(store, allow_outside=options.allow_outside),
+    )
+    return planner.plan(context)
+
+
+def _find_latest(store: Store, entries: dict[str, Entry]) -> int:
+    try:
+        return choose_segment(entries).version
+    except SegmentError as fault:
+        versions = [getattr(entry.log_name, "version", -1) for entry in entries.values()]
+        if max(versions, default=-1) < 0:
+            raise TableUnreadable(f"{store.uri}: {fault}") from fault
+        return max(versions)
+
+
+def require_repairable(log: TableLog) -> None:
+    """Check that deltaspec may write to a table.
+
+    Raises:
+        TableUnreadable: it may not.
+    """
+    features = get_supported_features(log.protocol)
+    if "catalogManaged" in features:
+        raise TableUnreadable(f"{log.store.uri}: a catalog manages the table, so only the catalog can commit a repair")
+    unknown = sorted(name for name in features if get_unchecked_effect(name) is not None)
+    if unknown or log.protocol.min_reader_version > 3 or log.protocol.min_writer_version > 7:
+        what = ", ".join(unknown) or "a later version of the protocol"
+        raise TableUnreadable(f"{log.store.uri}: the table needs {what}, which deltaspec does not know completely")
+
+
+class _Planner(msgspec.Struct, frozen=True):
+    store: Store
+    options: Options
+    progress: Progress
+    entries: dict[str, Entry]
+    before: Report
+    created_ms: int
+
+    def plan(self, context: Context) -> ProvedPlan:
+        """Return the plan of everything that can be repaired."""
+        changes: list[Change] = []
+        not_repaired: list[NotRepaired] = []
+        for propose in KINDS:
+            try:
+                proposal = propose(context)
+            except (LogUnusable, StateTooLarge, StorageError) as fault:
+                not_repaired.append(NotRepaired(rule="", location="the log", reason=str(fault)))
+                continue
+            changes += proposal.changes
+            not_repaired += proposal.not_repaired
+        proof, dropped = self._prove_best(context, changes)
+        proof = self._prove_further(context, proof)
+        after = self.before if proof is None else proof.report
+        not_repaired = list_unrepaired(after, not_repaired, dropped, context.log.version, context.choices)
+        return self.build(proof, context.log.version, context.log.metadata.id, not_repaired)
+
+    def _prove_further(self, context: Context, proof: _Proof | None) -> _Proof | None:
+        """Return a proof that also sets aside the older derived files that only an overlay shows to be wrong.
+
+        A run with `--history latest` compares only the newest checksum and compaction.
+        """
+        if proof is None:
+            return None
+        written = {f"{LOG_DIRECTORY}/{name}" for name in proof.draft.new_files}
+        visible = [each for each in proof.report.findings if each.file not in written]
+        if not any(derived_files.is_about_derived_file(each) for each in visible):
+            return proof
+        overlay = build_overlay(self.store, proof.draft, self.created_ms)
+        options = Options.create(level="log", history="all", select=_DERIVED_RULES, samples=MAX_FINDINGS)
+        older = validate_store(overlay, options, self.progress)
+        report = replace(older, findings=[each for each in older.findings if each.file not in written])
+        distrusted = context.distrusted | derived_files.find_distrusted(report, context.entries)
+        known = [each.repair.files for each in proof.changes]
+        further = [
+            each
+            for each in derived_files.propose(replace(context, report=report, distrusted=distrusted)).changes
+            if each.repair.files not in known
+        ]
+        try:
+            return self._prove(context, [*proof.changes, *further])
+        except _Harmful:
+            return proof
+
+    def _prove_best(self, context: Context, changes: list[Change]) -> tuple[_Proof | None, list[Dropped]]:
+        """Return the proof of as many changes as possible, and why the others were dropped."""
+        if not changes:
+            return None, []
+        try:
+            return self._prove(context, changes), []
+        except _Harmful as fault:
+            if len(changes) == 1:
+                return None, [Dropped(changes[0].repair, str(fault))]
+        history = [each for each in changes if each.repair.kind == "set-aside-history"]  # other repairs may need it
+        best: _Proof | None = None
+        dropped: list[Dropped] = []
+        for group in _group([each for each in changes if each not in history]):
+            kept = history if best is None else best.changes
+            found = self._prove_part(context, kept, group, best)
+            if isinstance(found, _Proof):
+                best = found
+            else:
+                dropped += [Dropped(each.repair, found) for each in group]
+        if best is None and history:
+            found = self._prove_part(context, [], history, None)
+            if isinstance(found, _Proof):
+                return found, dropped
+            best, dropped = self._prove_best(context, [each for each in changes if each not in history])
+            dropped += [Dropped(each.repair, found) for each in history]
+        return best, dropped
+
+    def _prove_part(
+        self, context: Context, kept: list[Change], group: list[Change], best: _Proof | None
+    ) -> _Proof | str:
+        """Return the proof of further changes, or of the first of them; otherwise why they do harm."""
+        try:
+            return self._prove(context, [*kept, *group], best)
+        except _Harmful as fault:
+            if len(group) > 1:
+                found = self._prove_part(context, kept, group[:1], best)
+                return found if isinstance(found, _Proof) else str(fault)
+            return str(fault)
+
+    def _prove(self, context: Context, changes: list[Change], best: _Proof | None = None) -> _Proof:
+        """Validate an overlay with some changes.
+
+        Raises:
+            _Harmful: the verdict does not improve, a finding is new, or other rows differ.
+        """
+        try:
+            draft = build_draft(context.log, changes, self.created_ms)
+            overlay = build_overlay(self.store, draft, self.created_ms)
+            report = validate_store(overlay, self.options, self.progress)
+            refusal = explain_refusal(self.before if best is None else best.report, report)
+            refusal = refusal or explain_refusal(self.before, report)
+            if refusal is not None:
+                raise _Harmful(refusal)
+            declared = {
+                context.log.get_key(path): path
+                for each in changes
+                if each.repair.kind in _DECLARING
+                for path in each.repair.files
+            }
+            after = open_overlay_log(context.log, overlay, draft)
+            rows = compare_rows(context.log, after, draft, declared, allow_outside=self.options.allow_outside)
+        except (LogUnusable, StateTooLarge, StorageError, RowsDiffer) as fault:
+            raise _Harmful(str(fault)) from fault
+        return _Proof(changes, draft, report, rows)
+
+    def return_to(self, target: int, version: int, distrusted: frozenset[str]) -> ProvedPlan:
+        """Return the plan that sets all later versions aside."""
+        change, log = return_to_version.propose(self.store, self.entries, target, version, distrusted, self.before)
+        require_repairable(log)
+        draft = Draft(None, {}, list(change.set_aside), [], frozenset())
+        report = validate_store(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
+        refusal = explain_lost_return(self.before, report)
+        if refusal is not None:
+            dropped = [Dropped(change.repair, refusal)]
+            return self.build(None, version, log.metadata.id, list_unrepaired(self.before, [], dropped, version))
+        proof = _Proof([change], draft, report, _NO_ROWS)
+        return self.build(proof, version, log.metadata.id, list_unrepaired(report, [], [], target))
+
+    def build(
+        self, proof: _Proof | None, version: int, table_id: str, not_repaired: Sequence[NotRepaired]
+    ) -> ProvedPlan:
+        """Build the plan of a proof; None if nothing is repaired."""
+        draft = Draft(None, {}, [], [], frozenset()) if proof is None else proof.draft
+        commit = None if draft.commit is None else _digest(*draft.commit)
+        plan = RepairPlan(
+            deltaspec=__version__,
+            table=self.store.uri,
+            table_id=table_id,
+            version=version,
+            listing=digest_listing(self.entries.values()),
+            created_ms=self.created_ms,
+            commit=commit,
+            writes=[_digest(name, content) for name, content in draft.writes.items()],
+            set_aside=[self._digest_listed(name) for name in draft.set_aside],
+            set_aside_after=[self._digest_listed(name) for name in draft.set_aside_after],
+            repairs=[] if proof is None else [each.repair for each in proof.changes],
+            not_repaired=list(not_repaired),
+            before=summarize(self.before),
+            after=summarize(self.before if proof is None else proof.report),
+            rows=_NO_ROWS if proof is None else proof.rows,
+        )
+        return ProvedPlan(plan, draft.new_files)
+
+    def _digest_listed(self, name: str) -> LogFileDigest:
+        """Return the digest of a file that is set aside. Raises `StorageError` if it cannot be read."""
+        digest, size = sha256(), 0
+        for chunk in self.store.chunks(f"{LOG_DIRECTORY}/{name}"):
+            digest.update(chunk)
+            size += len(chunk)
+        return LogFileDigest(name=name, size_bytes=size, sha256=digest.hexdigest())
+
+
+def _digest(name: str, content: bytes) -> LogFileDigest:
+    return LogFileDigest(name=name, size_bytes=len(content), sha256=sha256(content).hexdigest())
+
+
+def _group(changes: list[Change]) -> list[list[Change]]:
+    """Return changes in the groups that are tried one after another: single ones, or by kind if there are many.
+
+    A checkpoint is written only if the one that it replaces is set aside.
+    """
+    if len(changes) <= MAX_TRIALS:
+        single: list[list[Change]] = []
+        for each in changes:
+            if each.repair.kind == "write-checkpoint":
+                single[-1].append(each)
+            else:
+                single.append([each])
+        return single
+    groups: dict[str, list[Change]] = {}
+    for each in changes:
+        groups.setdefault(each.repair.kind, []).append(each)
+    return list(groups.values())
