@@ -67,12 +67,13 @@ _MEASURED = """Measured on {date} with `local[2]`:
 - {cpu}, {system}
 - Python {python}, deltaspec {deltaspec}
 
-Other programs kept both cores busy at the same time. Times include waiting for a core, so that they are upper bounds.
+Other programs kept both cores busy at the same time. The time of tasks includes waiting for a core, so that it is an
+upper bound. Where the CPU time of all processes was measured, it is used instead.
 
 ## Runs
 
 {runs}
-*Task s* is what Spark's tasks take. The JVM of `local[2]` is driver and executors in one, with a heap of at most
+*Task s* is the time of Spark's tasks. The JVM of `local[2]` is driver and executors in one, with a heap of at most
 4 GB. All worker processes are added up.
 """
 _MEMORY = ("driver Python MB", "JVM MB", "Python workers MB")
@@ -111,11 +112,16 @@ def _describe_run(run: dict[str, Any]) -> tuple[str, ...]:
         str(run["buckets"]),
         str(sum(phase["tasks"] for phase in phases)),
         f"{run['seconds']:.0f}",
-        f"{sum(phase['task_ms'] for phase in phases) / 1000:.0f}",
-        _NOT_MEASURED if None in (cpu := [each.get("cpu_seconds") for each in phases]) else f"{sum(cpu):.0f}",
+        _sum_seconds([each["task_ms"] / 1000 if "task_ms" in each else None for each in phases]),
+        _sum_seconds([each.get("cpu_seconds") for each in phases]),
         *(_NOT_MEASURED if None in each else str(max(each) >> 20) for each in peaks),
         run["commit"] or _NOT_MEASURED,
     )
+
+
+def _sum_seconds(seconds: list[float | None]) -> str:
+    known = [each for each in seconds if each is not None]
+    return f"{sum(known):.0f}" if len(known) == len(seconds) else _NOT_MEASURED
 
 
 def _render_level(level: str, runs: list[dict[str, Any]]) -> Iterable[str]:
@@ -123,23 +129,28 @@ def _render_level(level: str, runs: list[dict[str, Any]]) -> Iterable[str]:
     costs: list[tuple[str, ...]] = []
     needs: list[tuple[str, ...]] = []
     totals: tuple[float, ...] = (0.0, 0.0, 0.0)
+    has_cpu = all("cpu_seconds" in phase for run in runs for phase in run["phases"])
+    kind = "CPU" if has_cpu else "task"
     for phase in dict.fromkeys(phase["phase"] for run in runs for phase in run["phases"]):
-        measured = [_get_phase(run, phase) for run in runs]
+        measured = [_get_phase(run, phase, kind) for run in runs]
         pairs = list(zip(runs, measured, strict=True))
-        slopes = tuple(_compute_slope(runs, measured, name) for name in ("task_ms", "shuffle_bytes", "request_count"))
+        slopes = tuple(
+            _compute_slope(runs, measured, name) for name in ("milliseconds", "shuffle_bytes", "request_count")
+        )
         if phase == "start" or not any(slopes):
             continue
         name = _PHASES.get(phase, phase)
-        at_sizes = (f"{each['task_ms'] / run['files'] * 1e3:.1f}" for run, each in pairs)
+        at_sizes = (f"{each['milliseconds'] / run['files'] * 1e3:.1f}" for run, each in pairs)
         per_bucket = max(each["result_bytes"] / run["buckets"] for run, each in pairs)
         costs.append((name, *at_sizes, f"{slopes[0] * 1e3:.1f}", f"{slopes[1]:.1f}", f"{per_bucket / 1e3:.0f}"))
         needs.append(_describe_needs(name, *slopes))
         totals = tuple(one + two for one, two in zip(totals, slopes, strict=True))
     needs.append(_describe_needs("all", *totals))
-    work = [sum(each["task_ms"] for each in run["phases"] if each["phase"] != "start") for run in runs]
+    names = {phase["phase"] for run in runs for phase in run["phases"]} - {"start"}
+    work = [sum(_get_phase(run, name, kind)["milliseconds"] for name in names) for run in runs]
     at_sizes = (f"{ms / run['files'] * 1e3:.1f}" for run, ms in zip(runs, work, strict=True))
     costs.append(("all", *at_sizes, f"{totals[0] * 1e3:.1f}", f"{totals[1]:.1f}", ""))
-    sizes = [f"task µs at {run['files'] / 1e6:g} M" for run in runs]
+    sizes = [f"{kind} µs at {run['files'] / 1e6:g} M" for run in runs]
     yield f"## Level `{level}`\n"
     yield _SIZES
     yield _table(("phase", *sizes, "slope µs", "shuffled bytes", "kB to the driver for each bucket"), costs)
@@ -157,9 +168,9 @@ def _render_level(level: str, runs: list[dict[str, Any]]) -> Iterable[str]:
     yield _DRIVER.format(python=" / ".join(python), buckets=MAX_BUCKETS, gigabytes=results * MAX_BUCKETS / 1e9)
 
 
-def _describe_needs(name: str, task_ms: float, shuffled: float, requests: float) -> tuple[str, ...]:
+def _describe_needs(name: str, milliseconds: float, shuffled: float, requests: float) -> tuple[str, ...]:
     """Return a row about a billion files for costs of one."""
-    seconds = task_ms * FILES / 1000
+    seconds = milliseconds * FILES / 1000
     return (
         name,
         f"{seconds / 3600:.1f}",
@@ -169,11 +180,15 @@ def _describe_needs(name: str, task_ms: float, shuffled: float, requests: float)
     )
 
 
-def _get_phase(run: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the measurements of a phase; zeros if the run does not have it."""
-    empty: dict[str, Any] = {"task_ms": 0, "shuffle_bytes": 0, "result_bytes": 0, "requests": {}}
+def _get_phase(run: dict[str, Any], name: str, kind: str) -> dict[str, Any]:
+    """Return the measurements of a phase, with the time of Spark's tasks or the CPU time of all processes.
+
+    All are zero if the run does not have the phase.
+    """
+    empty: dict[str, Any] = {"task_ms": 0, "cpu_seconds": 0.0, "shuffle_bytes": 0, "result_bytes": 0, "requests": {}}
     found = next((phase for phase in run["phases"] if phase["phase"] == name), empty)
-    return {**found, "request_count": sum(found["requests"].values())}
+    milliseconds = found["cpu_seconds"] * 1000 if kind == "CPU" else found["task_ms"]
+    return {**found, "milliseconds": milliseconds, "request_count": sum(found["requests"].values())}
 
 
 def _compute_slope(runs: list[dict[str, Any]], measured: list[dict[str, Any]], name: str) -> float:
