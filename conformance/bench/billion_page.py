@@ -85,7 +85,8 @@ _GROWTH = """From {first:g} to {last:g} million files, the time of all phases pe
 {factor:.2f}. Linear growth has 1, or less because of what every run costs.
 """
 _STORE = """The store needs its own time, which is not measured here. If a request takes 0.1 s, {requests:.2f} million
-requests of {cores} tasks, one at a time, take {seconds:.0f} s. Tasks read up to {concurrent} footers at a time.
+requests of {cores} tasks, one at a time, take {seconds:.0f} s. A task has up to {concurrent} requests for
+footers at a time, and 8 for most rows; row ids and identity values are read file by file.
 """
 _DRIVER = """The Python process of the driver took {python} MB. Tasks of {buckets:,} buckets return at most
 {gigabytes:.1f} GB to the driver in the course of the run, which it adds up as they arrive.
