@@ -76,7 +76,7 @@ def test_command_validates_every_table_of_a_catalog(spark: Any, lake: str, tmp_p
         ("items", "conforms", 0),
     ]
     reports = [msgspec.json.decode(file.read_bytes(), type=Report) for file in tmp_path.iterdir()]
-    assert sorted(Path(each.table).name for each in reports) == ["orders", "items"]
+    assert sorted(Path(each.table).name for each in reports) == ["items", "orders"]
     assert {"ROW040"} <= set().union(*(each.checked.run for each in reports))
 
 
