@@ -376,6 +376,14 @@ def lake(session: nox.Session) -> None:
 
 
 @nox.session
+def fixes(session: nox.Session) -> None:
+    """Prove the fixes of class `command` with Delta Spark, and write `reports/fixes.md`; `nox -s fixes -- CFG005`."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "fixes", *session.posargs)
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz data, checkpoint and vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `-- --replay FILE`.
 
@@ -482,6 +490,17 @@ def faults(session: nox.Session) -> None:
     """
     _with_project(session, "dev,engines")
     session.run("python", "conformance/engines/run_faults.py", *session.posargs)
+
+
+@nox.session
+def repair_apply(session: nox.Session) -> None:
+    """Kill `repair apply` and let it race with writers; `nox -s repair_apply -- --kills 50 --races 0`.
+
+    Writes `reports/repair-apply.md`.
+    """
+    _with_project(session, "dev,engines")
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "repair.apply_campaign", *session.posargs)
 
 
 @nox.session

@@ -50,7 +50,10 @@ class ExitCode(IntEnum):
             "incomplete: no violations, but something requested could not be checked, the budget was used, "
             "the revision refuses the table (see below), or Spark failed"
         ),
-        "the engine does not start or died too often; something was not asked, checked or searched",
+        (
+            "the engine does not start or died too often; something was not asked, checked or searched; "
+            "`repair apply`: the plan was refused"
+        ),
     )
     OK = (
         0,

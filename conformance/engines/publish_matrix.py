@@ -15,7 +15,7 @@ MATRIX = REPORTS / "matrix"
 
 def list_reports() -> list[Path]:
     """Return the reports that the matrix shows: the reports of single engines."""
-    folders = (REPORTS / "engines", REPORTS / "engines/golden", REPORTS / "writers")
+    folders = (*(REPORTS / "engines" / name for name in ("", "golden", "catalog")), REPORTS / "writers")
     paths = [path for folder in folders for path in sorted(folder.glob("*.json"))]
     return [path for path in paths if {"run", "candidate"} <= set(json.loads(path.read_bytes()))]
 

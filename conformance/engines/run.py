@@ -3,11 +3,13 @@
     python conformance/engines/run.py                                # every adapter that can run
     python conformance/engines/run.py deltalake polars --tables 500  # these
     python conformance/engines/run.py --golden deltalake             # golden cases instead of drawn tables
+    python conformance/engines/run.py --catalog deltalake            # catalog-managed tables
 
 Each engine gets `reports/engines/NAME.json`, judged with the known failures in `reports/engines/known/NAME.toml`. The
 table in `reports/engines/README.md` is written from all reports. Reports over the golden cases and their page are in
-`reports/engines/golden`; the same known failures judge them. `reports/matrix` is built again. The exit code is 1 if an
-engine fails in a way that is not listed.
+`reports/engines/golden`; the same known failures judge them. Reports over catalog-managed tables and their page are in
+`reports/engines/catalog`, judged with `known/NAME-catalog.toml`. `reports/matrix` is built again. The exit code is 1 if
+an engine fails in a way that is not listed.
 """
 
 import argparse
@@ -19,13 +21,13 @@ from pathlib import Path
 import msgspec
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement
-from deltaspec.suites.checks import SUITES
+from deltaspec.suites.checks import CATALOG_SUITES, SUITES
 from deltaspec.suites.known_failures import load_known_failures
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.results import SuiteReport
 
 REPORTS = Path(__file__).parents[2] / "reports/engines"
-GOLDEN = REPORTS / "golden"
+GOLDEN, CATALOG = REPORTS / "golden", REPORTS / "catalog"
 HEAD = """# Engines
 
 `nox -s engines` writes this page. Each engine answered the same questions about the same tables, drawn with seed
@@ -48,6 +50,14 @@ engine does not offer are in the last row. An engine without a feature passes a 
 
 """
 
+CATALOG_HEAD = """# Engines and catalog-managed tables
+
+`nox -s engines -- --catalog` writes this page. `refuse` has catalog-managed tables that are named by their path, which
+readers must refuse. `catalog` has writes by path, and reads and commits with what the catalog knows, for engines that
+accept it.
+
+"""
+
 
 def main() -> None:
     """Parse the command line, run the engines and write the page."""
@@ -57,10 +67,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--golden", action="store_true", help="ask about the golden cases")
+    parser.add_argument("--catalog", action="store_true", help="ask about catalog-managed tables only")
     arguments = parser.parse_args()
     failed = [name for name in arguments.engines or list_runnable() if run_engine(name, arguments) not in (0, 2)]
     (REPORTS / "README.md").write_text(render_page(), "utf-8")
     (GOLDEN / "README.md").write_text(render_golden_page(), "utf-8")
+    (CATALOG / "README.md").write_text(render_catalog_page(), "utf-8")
     subprocess.run([sys.executable, str(Path(__file__).with_name("publish_matrix.py"))], check=True)
     if failed:
         sys.exit(f"failures that are not listed: {', '.join(failed)}")
@@ -80,15 +92,18 @@ def list_runnable() -> list[str]:
 
 def run_engine(name: str, arguments: argparse.Namespace) -> int:
     """Run the suites against an engine in a separate process and return the exit code."""
-    known = REPORTS / "known" / f"{name}.toml"
+    known = REPORTS / "known" / f"{name}{'-catalog' if arguments.catalog else ''}.toml"
     command = [sys.executable, "-m", "deltaspec", "test", name, "--format", "json", "--timeout-scale", "2"]
+    directory = GOLDEN if arguments.golden else CATALOG if arguments.catalog else REPORTS
     if arguments.golden:
         command += ["--golden"]
     else:
         command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed)]
+    if arguments.catalog:
+        command += ["--suite", "refuse,catalog", "--select", "*catalog*"]
     command += ["--jobs", "1" if ADAPTERS[name].needs_java else str(arguments.jobs)]
     command += ["--known", str(known)] if known.exists() else []
-    output = (GOLDEN if arguments.golden else REPORTS) / f"{name}.json"
+    output = directory / f"{name}.json"
     output.parent.mkdir(exist_ok=True)
     code = subprocess.run([*command, "--output", str(output)], check=False).returncode
     print(f"{name}: exit code {code}", file=sys.stderr)
@@ -130,6 +145,21 @@ def render_golden_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def render_catalog_page() -> str:
+    """Return the page with one row for each question about catalog-managed tables, and a column for each engine."""
+    reports = load_reports(CATALOG)
+    names = [f"[{each.candidate.name}]({each.run.candidate}.json) {each.candidate.version}" for each in reports]
+    lines = [CATALOG_HEAD.rstrip(), "", f"| suite | {' | '.join(names)} |", "|-" * (len(reports) + 1) + "|"]
+    for suite in ("refuse", *CATALOG_SUITES):
+        lines.append(f"| {suite} | {' | '.join(_describe(report.outcomes.get(suite, {})) for report in reports)} |")
+    for report in reports:
+        title = f"## {report.candidate.name} {report.candidate.version}"
+        lines += ["", title, "", *_list_reasons(report, "-catalog")]
+        reasons = {reason: number for found in report.not_asked.values() for reason, number in found.items()}
+        lines += ["", *(f"- not asked: {reason}" for reason in sorted(reasons))]
+    return "\n".join(lines) + "\n"
+
+
 def _add_up(outcomes: dict[str, dict[str, int]]) -> Counter[str]:
     return sum((Counter(counts) for counts in outcomes.values()), Counter())
 
@@ -139,9 +169,9 @@ def _describe_briefly(counts: Counter[str]) -> str:
     return f"{counts[Outcome.PASSED]:,}" + (f" / {failed:,}" if failed else "")
 
 
-def _list_reasons(report: SuiteReport) -> list[str]:
+def _list_reasons(report: SuiteReport, kind: str = "") -> list[str]:
     """List the reasons of failures: number of questions, first golden case, reason with its finding or issue."""
-    known = REPORTS / "known" / f"{report.run.candidate}.toml"
+    known = REPORTS / "known" / f"{report.run.candidate}{kind}.toml"
     entries = {each.reason: each for each in load_known_failures(known)} if known.exists() else {}
     groups: dict[str, list[str]] = {}
     for each in report.cases:

@@ -23,7 +23,7 @@ from deltaspec_generators.table_state import Body
 CommitKind = Literal["staged", "inline"]
 START_MS = 1_700_000_000_000
 _UUIDS = 0x5746ED
-"""Added to numbers of UUIDs, so that those of staged commits differ from others."""
+"""Added to the numbers of UUIDs of staged commits, which must differ from other UUIDs."""
 
 
 def add_feature(protocol: Body) -> Body:

@@ -13,6 +13,7 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 
+from deltaspec.protocol.features.catalog_managed import FEATURE
 from deltaspec.protocol.property_names import TYPE_CHANGES, TYPE_WIDENING
 from deltaspec.scales import Level
 from deltaspec_generators.catalog_managed import manage, withhold
@@ -52,6 +53,8 @@ class FaultyTable(msgspec.Struct, frozen=True):
     """Turn the twin into the faulty table."""
     rows: Callable[[], pa.Table]
     """Rows of the twin."""
+    features: tuple[str, ...] = ()
+    """Reader features that the faulty table has in addition, if that is the difference."""
 
     def build_twin(self) -> ReadableTable:
         return describe_table(self.build_files(), self.rows())
@@ -73,11 +76,12 @@ def _faulty(
     level: Level | None = None,
     files: Callable[[], TableFiles] = build_table_with_data,
     rows: Callable[[], pa.Table] | None = None,
+    features: tuple[str, ...] = (),
 ) -> Callable[[Callable[[TableFiles], None]], Callable[[TableFiles], None]]:
     def register(damage: Callable[[TableFiles], None]) -> Callable[[TableFiles], None]:
         name = damage.__name__.removeprefix("_").replace("_", "-")
         FAULTY_TABLES[name] = FaultyTable(
-            name, requires, defect, reason, level, files, damage, rows or _build_live_rows
+            name, requires, defect, reason, level, files, damage, rows or _build_live_rows, features
         )
         return damage
 
@@ -220,6 +224,7 @@ def _unsupported_type_change(files: TableFiles) -> None:
     ),
     defect="a catalog manages the table, and knows a version that is not published",
     reason="unsupported",
+    features=(FEATURE,),
 )
 def _catalog_managed(files: TableFiles) -> None:
     manage(files)
@@ -231,6 +236,7 @@ def _catalog_managed(files: TableFiles) -> None:
     "catalog-managed.catalog-asked-first",
     defect="a catalog manages the table, whose versions are all published",
     reason="unsupported",
+    features=(FEATURE,),
 )
 def _catalog_managed_all_published(files: TableFiles) -> None:
     manage(files)
@@ -241,6 +247,7 @@ def _catalog_managed_all_published(files: TableFiles) -> None:
     "log.staged-not-interpreted",
     defect="a catalog manages the table, which has only staged commits",
     reason="damaged or unsupported",
+    features=(FEATURE,),
 )
 def _catalog_managed_nothing_published(files: TableFiles) -> None:
     manage(files)

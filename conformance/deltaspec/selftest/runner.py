@@ -31,7 +31,8 @@ from deltaspec.selftest.kills import Kill
 from deltaspec.selftest.mutants import Mutant
 from deltaspec.selftest.races import RACE, RaceTrack
 from deltaspec.suites.cases import Case, list_cases, run_case
-from deltaspec.suites.checks import CATALOG, SUITES, WRITE_SUITES, TableUnderTest
+from deltaspec.suites.catalog import BY_PATH_TABLE
+from deltaspec.suites.checks import CATALOG, CATALOG_SUITES, SUITES, WRITE_SUITES, TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
 from deltaspec.suites.subjects import DRAWN, GOLDEN, HISTORY, Corpus, build_subject
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
@@ -85,14 +86,15 @@ def is_drawn(identity: str) -> bool:
 
 
 def get_kind(identity: str) -> str:
-    """Return the kind of subject that an id names: `history`, `race`, or `table` for a table to read."""
+    """Return the kind of subject that an id names: `history`, `race`, `catalog`, or `table` for a table to read."""
     kind = identity.partition(".")[0]
-    return kind if kind in (HISTORY, RACE) else TABLE
+    return CATALOG if identity == BY_PATH_TABLE else kind if kind in (CATALOG, HISTORY, RACE) else TABLE
 
 
 def get_kind_of_mutant(mutant: Mutant) -> str:
     """Return the kind of subject that shows the fault of a mutant."""
-    return RACE if "races" in mutant.suites else HISTORY if set(mutant.suites) & set(WRITE_SUITES) else TABLE
+    kinds = {RACE: ("races",), HISTORY: WRITE_SUITES, CATALOG: CATALOG_SUITES}
+    return next((kind for kind, suites in kinds.items() if set(mutant.suites) & set(suites)), TABLE)
 
 
 def run_mutants(mutants: Sequence[Mutant], tables: Iterable[str]) -> Iterator[MutantResult]:
@@ -113,7 +115,7 @@ def run_mutants(mutants: Sequence[Mutant], tables: Iterable[str]) -> Iterator[Mu
             if not racing:
                 continue
             with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
-                subject = build_subject(table, Path(directory)) if kind == TABLE else None
+                subject = build_subject(table, Path(directory)) if kind in (TABLE, CATALOG) else None
                 for each, candidate in racing:
                     if kind == RACE:
                         kill = track.catch(each, table, Path(directory) / each.id)

@@ -86,7 +86,7 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
         seconds=round(time.monotonic() - started, 4),
         message=message if len(message) <= _MESSAGE_CHARACTERS else f"{message[:_MESSAGE_CHARACTERS]}…",
         requirements=case.subject.list_requirements(case.check) if outcome.is_bad else (),
-        features=tuple(sorted(case.subject.table.features)),
+        features=tuple(sorted(case.subject.features)),
         history=(notes.history or case.subject.table.history) if outcome.is_bad else (),
         counts=notes.counts,
     )

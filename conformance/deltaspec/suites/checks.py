@@ -66,6 +66,11 @@ class TableUnderTest(msgspec.Struct, frozen=True):
         return self.table.versions[-1]
 
     @property
+    def features(self) -> frozenset[str]:
+        """Reader features of the table, and of a broken one."""
+        return self.table.features | frozenset(self.broken.features if self.broken is not None else ())
+
+    @property
     def is_of_catalog(self) -> bool:
         """Whether only the suite catalog asks about the table."""
         return self.table.catalog is not None or self.id.partition(".")[0] == CATALOG
@@ -87,6 +92,8 @@ class BrokenTable(msgspec.Struct, frozen=True):
     """Difference between the table and its good twin."""
     location: Path
     accepted: AcceptedErrors
+    features: tuple[str, ...] = ()
+    """Reader features that it has and its good twin does not, if that is the difference."""
 
 
 class ImportedQuestion(msgspec.Struct, frozen=True):

@@ -87,7 +87,7 @@ def describe_subject(identity: str) -> TableUnderTest:
     nowhere = Path()
     if kind == BROKEN:
         case = FAULTY_TABLES[name]
-        broken = BrokenTable(case.requires, case.defect, nowhere, ACCEPTED_ERRORS[case.reason])
+        broken = BrokenTable(case.requires, case.defect, nowhere, ACCEPTED_ERRORS[case.reason], case.features)
         return TableUnderTest(identity, nowhere, case.build_twin(), broken)
     if kind in (SOUND, RARE):
         return TableUnderTest(identity, nowhere, (SOUND_TABLES if kind == SOUND else RARE_TABLES)[name]())

@@ -43,8 +43,27 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 _KEPT_OF_FINGERPRINT = 10
 """Findings with one fingerprint that are kept, so that new ones among them can be shown."""
 _DERIVED = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, CompactionName, SidecarName, StagedCommit)
-_LOSSES = ("DAT001", "DAT004", "PQT001", "DVX010", "DVX011", "DVX012", "DVX013", "DVX014")
+_LOSSES = ("DAT001", "DAT004", "PQT001", "DVX009", "DVX010", "DVX011", "DVX012", "DVX013", "DVX014")
 """Rules that find a data file or deletion vector that is lost: missing, or not readable."""
+UNDECODABLE_LINES = frozenset(
+    (
+        "LIN001",
+        "LIN002",
+        "LIN010",
+        "LIN011",
+        "LIN012",
+        "LIN013",
+        "LIN014",
+        "LIN015",
+        "LIN016",
+        "LIN018",
+        "LIN019",
+        "LIN020",
+    )
+)
+"""Rules that find a line of a log file that cannot be decoded."""
+_LOG_LOSSES = frozenset(("CKP001", "CKP022", "CKP024")) | UNDECODABLE_LINES
+"""Rules that find a checkpoint, a sidecar or a line that is lost. The file is in the column `file`."""
 _MAX_LOST_FILES = 100_000
 """Number of lost files whose unchecked rules are accepted with their findings."""
 Source = tuple[str, int | str]
@@ -118,7 +137,7 @@ class AcceptedFindings:
         self._most = min(samples, _KEPT_OF_FINGERPRINT)
         self._by_fingerprint: KeptFindings[Source] = KeptFindings(self._most, last=True)
         self._lost: dict[Source, set[str]] = {}
-        """Files of accepted findings of `_LOSSES`, as their paths are written."""
+        """Files of accepted findings of `_LOSSES` and `_LOG_LOSSES`, as their paths are written."""
 
     @property
     def rules(self) -> set[str]:
@@ -194,7 +213,7 @@ class AcceptedFindings:
         return found
 
     def list_lost_files(self, acceptance: Acceptance) -> dict[str, set[str]]:
-        """Return the lost files whose findings are accepted, by rule: missing and unreadable files and vectors."""
+        """Return the files that are lost, or in part, and whose findings are accepted, by rule."""
         found: dict[str, set[str]] = {}
         for (code, source), files in self._lost.items():
             if _count_excess(acceptance, source, self._counts[code, source]) <= 0:
@@ -271,8 +290,9 @@ class AcceptedFindings:
 
     def _note_lost(self, rule: Rule, rows: pl.DataFrame, sources: Iterable[int | str]) -> None:
         """Record the files of findings that say that a file is lost, by what may accept them."""
-        if rule.code in _LOSSES and sum(map(len, self._lost.values())) < _MAX_LOST_FILES:
-            for path, source in zip(rows["path"], sources, strict=True):
+        column = "path" if rule.code in _LOSSES else "file" if rule.code in _LOG_LOSSES else None
+        if column is not None and sum(map(len, self._lost.values())) < _MAX_LOST_FILES:
+            for path, source in zip(rows[column], sources, strict=True):
                 self._lost.setdefault((rule.code, source), set()).add(path)
 
     def _list_by_fingerprint(self, acceptance: Acceptance) -> Iterator[tuple[Finding, bool]]:

@@ -32,6 +32,7 @@ from deltaspec.report.report_types import (
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
 from deltaspec.scales import SEVERITIES
+from deltaspec.validation.acceptance import UNDECODABLE_LINES
 from deltaspec.validation.advice import add_advice, list_report_steps
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
@@ -315,18 +316,22 @@ def build_ledger(
 def _accept_losses(ledger: list[NotChecked], findings: Findings) -> list[NotChecked]:
     """Flag what could not be checked because of a lost file or commit whose finding is accepted.
 
-    A file with a lost deletion vector is read, so only rules of level rows depend on it. What missing commits leave
-    unchecked is accepted if all findings about them are.
+    A file with a lost deletion vector is read, so only rules of level rows depend on it. Lines that cannot be decoded
+    leave no other reason accepted for their file. What missing commits leave unchecked is accepted if all findings
+    about them are.
     """
     if findings.acceptance is None:
         return ledger
     lost = findings.accepted.list_lost_files(findings.acceptance)
     without_vector = {file for code, files in lost.items() if code.startswith("DVX") for file in files}
-    without_data = {file for code, files in lost.items() if not code.startswith("DVX") for file in files}
+    with_lines = {file for code, files in lost.items() if code in UNDECODABLE_LINES for file in files}
+    others = {code: files for code, files in lost.items() if code not in UNDECODABLE_LINES}
+    without_data = {file for code, files in others.items() if not code.startswith("DVX") for file in files}
     accepted_rules = findings.accepted.count_accepted(findings.acceptance).keys() - findings.totals.keys()
     return [
         replace(each, accepted=True)
         if each.file in without_data
+        or (each.file in with_lines and each.reason.endswith("cannot be decoded"))
         or (each.file in without_vector and each.rule in RULES and RULES[each.rule].level == "rows")
         or ("DAT001" in accepted_rules and is_count_of_missing(each.reason))
         or find_rule_of_missing_commits(each.reason) in accepted_rules

@@ -22,6 +22,7 @@ KNOWN = ROOT / "reports/engines/known"
     [
         ("run.py", "render_page", "engines/README.md"),
         ("run.py", "render_golden_page", "engines/golden/README.md"),
+        ("run.py", "render_catalog_page", "engines/catalog/README.md"),
         ("run_writers.py", "render_page", "writers/histories.md"),
         ("run_faults.py", "render_page", "writers/README.md"),
     ],

@@ -164,7 +164,7 @@ def test_changed_listing_is_refused(name: str, damaged: Damaged) -> None:
 @pytest.mark.slow("conformance/deltaspec/repair")
 @pytest.mark.parametrize("first", [4, 8])
 def test_killed_application_is_continued_or_undone(first: int, original: Damaged, server: RunServer) -> None:
-    """`nox -s repair_kills` kills it at all moments."""
+    """`nox -s repair_apply` kills it at many more moments."""
     restore(original)
     before = original.read_log()
     for number, kill_at in enumerate(range(first, 38, 12)):

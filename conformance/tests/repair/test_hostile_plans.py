@@ -241,3 +241,10 @@ def test_journal_cannot_name_other_files(damaged: Damaged) -> None:
     with pytest.raises(InvalidUsage, match=r"the journal sets 0+1\.json aside"):
         apply_plan(damaged.plan)
     assert damaged.read_log() == before
+
+
+def test_plan_in_a_table_is_refused(damaged: Damaged) -> None:
+    plan = damaged.table / "plan"
+    shutil.copytree(damaged.plan, plan)
+    refuse(damaged, plan, InvalidUsage, "is in a table, where deltaspec does not write")
+    shutil.rmtree(plan)

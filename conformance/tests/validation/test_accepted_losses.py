@@ -27,6 +27,10 @@ LOSSES = {
     "file_is_garbage": "PQT001",
     "vector_file_missing": "DVX010",
     "vector_damaged": "DVX013",
+    "stored_vector_undecodable": "DVX009",
+    "checkpoint_damaged": "CKP001",
+    "sidecar_missing": "CKP022",
+    "malformed_add": "LIN010",
 }
 
 
@@ -103,6 +107,16 @@ def test_more_lost_files_than_the_ledger_lists_are_accepted(tmp_path: Path) -> N
     partly = validate(tmp_path / "t", accept=[accept("DAT001", path="more-1*")])
     assert [each.reason for each in partly.checked.not_checked if "more files" in each.reason and each.accepted] == []
     assert partly.verdict == "violations"
+
+
+def test_line_that_may_be_valid_is_not_accepted_with_an_invalid_one(tmp_path: Path) -> None:
+    table = write_table_without(tmp_path)
+    commit = table / "_delta_log/00000000000000000002.json"
+    deep = b'{"commitInfo":' + b'{"a":' * 2000 + b"1" + b"}" * 2001
+    commit.write_bytes(commit.read_bytes() + b'{"txn":{"appId":"a"}}\n' + deep + b"\n")
+    before = validate(table)
+    report = validate(table, accept=[accept(rule) for rule in before.totals])
+    assert (report.verdict, report.totals) == ("incomplete", {})
 
 
 CHANGES = "_change_data/cdc-0.parquet"
