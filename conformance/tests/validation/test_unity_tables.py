@@ -196,7 +196,7 @@ def test_server_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name in (TABLE, "uc://main.default.*"):
         result = run("validate", name, "--catalog", url)
         assert (name, result.exit_code) == (name, 5)
-        assert "cannot be reached" in single_error_line(result)
+        assert (name, "cannot be reached" in single_error_line(result)) == (name, True)
 
 
 def test_wrong_token(table: CatalogTable, server: CatalogServer, monkeypatch: pytest.MonkeyPatch) -> None:

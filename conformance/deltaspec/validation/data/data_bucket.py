@@ -110,7 +110,7 @@ class DataBucket:
         self.table_commits = TableCommits()
         """All commits; set for the checks of all files."""
         self.values: FileValues | None = None
-        """Receives values that are compared with those of other files; set for the checks of all files."""
+        """Receives values that are compared with the values of other files; set for the checks of all files."""
 
     def get_table_schema(self, version: int) -> TableSchema | None:
         """Return the schema at a version that `LogFacts.schemas` has; None if it is not known."""

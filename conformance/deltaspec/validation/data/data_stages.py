@@ -265,7 +265,7 @@ def _check_all_files(facts: LogFacts, findings: Findings, buckets: Buckets, aggr
 
 
 class _ReadValues(msgspec.Struct, frozen=True):
-    """The stage that reads the values of live files that are compared with those of all others."""
+    """The stage that reads the values of live files that are compared with the values of all others."""
 
     commits: TableCommits
     range_count: int
