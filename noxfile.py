@@ -376,6 +376,14 @@ def lake(session: nox.Session) -> None:
 
 
 @nox.session
+def fixes(session: nox.Session) -> None:
+    """Prove the fixes of class `command` with Delta Spark, and write `reports/fixes.md`; `nox -s fixes -- CFG005`."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "fixes", *session.posargs)
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz data, checkpoint and vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `-- --replay FILE`.
 
@@ -573,6 +581,18 @@ def bench_many_tables(session: nox.Session) -> None:
     _with_project(session)
     session.chdir("conformance")
     session.run("python", "-m", "bench.many_tables", "--output", "../reports/bench.json", *session.posargs)
+
+
+@nox.session
+def billion(session: nox.Session) -> None:
+    """Measure runs on Spark over invented tables; write `reports/billion-files.md`. Takes half an hour. Needs Linux.
+
+    `nox -s billion -- --sizes files=30` adds a size to `reports/billion-files.json`.
+    """
+    _with_project(session)
+    session.chdir("conformance")
+    output = ("--output", "../reports/billion-files.json", "--page", "../reports/billion-files.md")
+    session.run("python", "-m", "bench.billion", *output, *session.posargs)
 
 
 @nox.session

@@ -56,7 +56,7 @@ class FixCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.commands:
             shown = ", then ".join(f"`{_PLACEHOLDER.sub(_show_placeholder, each)}`" for each in self.commands)
             return f"{shown} in {self.engine}"
-        return f"`{PLAN_COMMAND}`, and review the plan" if self.fix_class == "repair" else None
+        return f"`{PLAN_COMMAND}`, and review the plan and its choices" if self.fix_class == "repair" else None
 
     def applies_to(self, evidence: Mapping[str, Any]) -> bool:
         """Return whether the evidence of a finding shows that this case applies."""

@@ -64,7 +64,7 @@ def compaction_of_unpublished_commits() -> pl.Expr:
     """A log compaction of a catalog-managed table covers commits that are not published.
 
     Only the catalog can provide unpublished commits. Readers of the compaction see versions that may never be ratified.
-    Fix (repair): Delete the compaction file; compactions are optional. Compact only published commits.
+    Fix (decide): Delete the compaction file; compactions are optional. Compact only published commits.
 
     Conforms::
         kind: compaction, end_version: 7, latest_commit: 7, catalog_managed: true

@@ -2,13 +2,13 @@
 
 import polars as pl
 
+from deltaspec.rules.file_fixes import REWRITE_STATISTICS
 from deltaspec.rules.fixes import (
     RAISE_MAX_COLUMN_ID,
     RESTORE_MAX_COLUMN_ID,
     RESTORE_VERSION_AND_COLUMN,
     RESTORE_VERSION_AND_MAPPING,
     RESTORE_VERSION_NOT_NULLS,
-    REWRITE_STATISTICS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_actions

@@ -136,18 +136,3 @@ ASSIGN_FIELD_IDS: Fix = (
         text="It rewrites the files. Nothing is needed if no Iceberg client reads the table.",
     ),
 )
-PURGE_VECTORS: Fix = (
-    _run("REORG TABLE {t} APPLY (PURGE)", text="It rewrites files with deletion vectors, and their statistics."),
-)
-ADD_FEATURE_OF_TYPE: Fix = (
-    _run(
-        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.feature.{unsupported_feature}' = 'supported')",
-        text="Do not drop the column: its values would be lost.",
-    ),
-)
-ADD_TYPE_WIDENING: Fix = (
-    _run(
-        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')",
-        text="To remove the record, run `ALTER TABLE t DROP FEATURE typeWidening` afterwards, which rewrites older files.",
-    ),
-)

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import RESTORE_FILE_OF_OTHER_SIZE, RESTORE_MISSING_DATA_FILE
+from deltaspec.rules.file_fixes import RESTORE_FILE_OF_OTHER_SIZE, RESTORE_MISSING_DATA_FILE
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 

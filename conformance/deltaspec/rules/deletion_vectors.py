@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import (
+from deltaspec.rules.file_fixes import (
     PURGE_OR_RESTORE_VECTOR,
     RESTORE_VECTOR,
     RESTORE_VECTOR_IF_ROW_COUNT_IS_RIGHT,

@@ -2,8 +2,9 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import (
+from deltaspec.rules.file_fixes import (
     COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
+    COMPARE_FILE_THEN_REWRITE_STATISTICS,
     COMPARE_FILE_THEN_TIGHTEN_BOUNDS,
     RECOMPUTE_STATISTICS,
 )
@@ -116,7 +117,7 @@ def null_count_differs() -> pl.Expr:
     return is_tight & _null_count_differs()
 
 
-@rule("STA018", requires="statistics.tight-by-default", view=column_facts, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS)
+@rule("STA018", requires="statistics.tight-by-default", view=column_facts, fix=COMPARE_FILE_THEN_REWRITE_STATISTICS)
 def null_count_differs_without_flag() -> pl.Expr:
     """A `nullCount` of a file with a deletion vector is wrong, and `tightBounds` is missing.
 

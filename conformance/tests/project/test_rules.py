@@ -14,13 +14,13 @@ import pytest
 import deltaspec.rules
 from deltaspec.fix_cases import DELTA_SPARK, advise
 from deltaspec.requirements import load_requirements
-from deltaspec.rules import RULES, Rule, command_fixes, fixes
+from deltaspec.rules import RULES, Rule, command_fixes, file_fixes, fixes
 from deltaspec.rules.causes import CAUSES
 from deltaspec.rules.prefixes import PREFIXES
 from deltaspec.scales import FIX_CLASSES
 from deltaspec.views.base import View
 
-FIX_MODULES = ("causes", "command_fixes", "fix_texts", "fixes")
+FIX_MODULES = ("causes", "command_fixes", "file_fixes", "fix_texts", "fixes")
 ROOT = Path(str(deltaspec.rules.__file__)).parent
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts): path
@@ -224,7 +224,7 @@ def test_shared_fixes_are_written_once() -> None:
     assert [text for text, number in own.items() if number > 1] == []
     shared = {
         advise(value)
-        for module in (fixes, command_fixes)
+        for module in (fixes, file_fixes, command_fixes)
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, tuple)
     }

@@ -65,14 +65,14 @@ def test_result_has_line_level_fingerprint_and_rule() -> None:
 
 
 def test_rule_has_the_class_and_cases_of_its_fix_and_result_its_cause() -> None:
-    finding = make_finding(rule="ICE010", fix_case=2, cause="FIL037")
-    run = render(replace(report(finding), rules={"ICE010": build_rule_doc("ICE010")}))
+    finding = make_finding(rule="CON030", fix_case=1, cause="FIL037")
+    run = render(replace(report(finding), rules={"CON030": build_rule_doc("CON030")}))
     properties = run["tool"]["driver"]["rules"][0]["properties"]
-    assert properties["fixClass"] == "decide"
-    assert [each["class"] for each in properties["fixCases"]] == ["decide", "decide", "command"]
-    assert properties["fixCases"][2]["commands"]
+    assert properties["fixClass"] == "command"
+    assert [each["class"] for each in properties["fixCases"]] == ["command", "restore"]
+    assert properties["fixCases"][0]["commands"]
     known = run["results"][0]["properties"]
-    assert (known["fixCase"], known["cause"], "related" in known) == (2, "FIL037", False)
+    assert (known["fixCase"], known["cause"], "related" in known) == (1, "FIL037", False)
 
 
 def test_row_of_a_checkpoint_is_not_a_line() -> None:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import REPAIR_PARTITION_VALUE
+from deltaspec.rules.file_fixes import REPAIR_PARTITION_VALUE
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_actions
 from deltaspec.views.files.null_columns import null_columns

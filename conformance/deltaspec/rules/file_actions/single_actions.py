@@ -2,16 +2,14 @@
 
 import polars as pl
 
-from deltaspec.rules.command_fixes import PURGE_VECTORS
-from deltaspec.rules.fixes import (
+from deltaspec.rules.file_fixes import (
     COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
     RECOMPUTE_STATISTICS,
     REPAIR_PARTITION_VALUE,
     RESTORE_UNLESS_ALL_COLUMNS,
-    RESTORE_VERSION,
-    REWRITE_CHECKPOINT,
     REWRITE_STATISTICS,
 )
+from deltaspec.rules.fixes import RESTORE_VERSION, REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_actions import file_actions
@@ -159,11 +157,12 @@ def vector_without_feature() -> pl.Expr:
     return (pl.col("kind") == "add") & pl.col("has_deletion_vector") & ~pl.col("deletion_vectors_supported")
 
 
-@rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions, fix=PURGE_VECTORS)
+@rule("FIL015", requires="deletion-vectors.needs-num-records", view=file_actions)
 def vector_without_num_records() -> pl.Expr:
     """A file with a deletion vector has no numRecords in its statistics.
 
     Readers cannot compute the number of remaining rows without opening the file.
+    Fix (repair): Run `REORG TABLE t APPLY (PURGE)` in Delta Spark, which rewrites files with deletion vectors.
 
     Conforms::
         kind: add, statistics_are_kept: true, has_deletion_vector: true, num_records: 10
@@ -352,13 +351,11 @@ def clustering_column_without_statistics() -> pl.Expr:
     return pl.col("clustering_columns_without_statistics").list.len() > 0
 
 
-@rule("FIL054", requires="log.embedded-json", view=file_actions, divergence="S19")
+@rule("FIL054", requires="log.embedded-json", view=file_actions, divergence="S19", fix=REWRITE_STATISTICS)
 def repeated_key_in_statistics() -> pl.Expr:
     """The statistics of a file have the same key twice in one object.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different statistics, or cannot open the table.
-    Fix (repair): Run `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file with a corrected
-    writer. It must write each key once.
 
     Conforms::
         stats_repeated_key: null

@@ -3,13 +3,12 @@
 import polars as pl
 
 from deltaspec.rules.command_fixes import DISABLE_FIRST_COMPATIBILITY
+from deltaspec.rules.file_fixes import RECOMPUTE_STATISTICS, REWRITE_FILE_WITH_MICROSECONDS
 from deltaspec.rules.fixes import (
     ASSIGN_NESTED_IDS,
     DISABLE_COMPATIBILITY,
-    RECOMPUTE_STATISTICS,
     RESTORE_REPLACED_CONTENT,
     RESTORE_VERSION_AND_ICEBERG_IDS,
-    REWRITE_FILE_WITH_MICROSECONDS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files

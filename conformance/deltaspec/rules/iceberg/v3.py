@@ -6,12 +6,8 @@ Source: Iceberg Compatibility V3.
 import polars as pl
 
 from deltaspec.rules.command_fixes import ENABLE_MAPPING, ENABLE_ROW_TRACKING
-from deltaspec.rules.fixes import (
-    RESTORE_REPLACED_CONTENT,
-    REWRITE_FILE,
-    REWRITE_FILE_WITH_MICROSECONDS,
-    REWRITE_STATISTICS,
-)
+from deltaspec.rules.file_fixes import REWRITE_FILE, REWRITE_FILE_WITH_MICROSECONDS, REWRITE_STATISTICS
+from deltaspec.rules.fixes import RESTORE_REPLACED_CONTENT
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import (
+from deltaspec.rules.file_fixes import (
     COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
     RESTORE_DATA_FILE,
     REWRITE_FILE,

@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.command_fixes import ASSIGN_FIELD_IDS
-from deltaspec.rules.fixes import WRITE_ROWS_AGAIN, WRITE_ROWS_OF_COLUMN_AGAIN
+from deltaspec.rules.file_fixes import WRITE_ROWS_AGAIN, WRITE_ROWS_OF_COLUMN_AGAIN
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import RESTORE_DATA_FILE
+from deltaspec.rules.file_fixes import RESTORE_DATA_FILE
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.row_checks import row_checks
 

@@ -1,0 +1,41 @@
+"""Every fix with commands is proved by a recorded run, and `reports/fixes.md` shows the runs."""
+
+from fixes.proof import iter_command_cases
+from fixes.results import PAGE, list_unproved, load_results, render_page
+from msgspec.structs import replace
+
+from deltaspec.fix_cases import fill_commands
+from deltaspec.rules import RULES
+
+
+def test_page_is_up_to_date() -> None:
+    assert PAGE.read_text("utf-8") == render_page(load_results()), "run `nox -s fixes`"
+
+
+def test_every_command_is_proved() -> None:
+    assert list_unproved(load_results()) == [], "run `nox -s fixes`, or give the fix another class"
+
+
+def test_command_without_a_passing_run_is_reported() -> None:
+    outcomes = load_results()
+    code, number, _ = next(iter_command_cases())
+    others = [each for each in outcomes if (each.rule, each.case) != (code, number)]
+    runs = [each for each in outcomes if (each.rule, each.case) == (code, number)]
+    expected = [f"{code} case {number}"]
+    assert list_unproved(others) == expected
+    assert list_unproved([*others, *(replace(each, failure="refused") for each in runs)]) == expected
+    assert list_unproved([*others, *(replace(each, commands=("another",)) for each in runs)]) == expected
+
+
+def test_recorded_runs_are_of_commands_that_rules_have() -> None:
+    named = {(code, number) for code, number, _ in iter_command_cases()}
+    assert [each for each in load_results() if (each.rule, each.case) not in named] == []
+
+
+def test_commands_are_not_filled_with_values_that_change_their_meaning() -> None:
+    (case,) = RULES["CFG007"].fix_cases
+    assert fill_commands(case, "/a`b", {"property": "delta.x"}) == [
+        "ALTER TABLE delta.`/a``b` UNSET TBLPROPERTIES ('delta.x')"
+    ]
+    assert fill_commands(case, "t", {"property": "x'); DROP TABLE u; --"}) == []
+    assert fill_commands(case, "t", {}) == []
