@@ -107,7 +107,7 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def listed_checkpoints(self) -> tuple[Checkpoint, ...]:
-        """Complete checkpoints of the listing, including those of later versions than the catalog knows."""
+        """Complete checkpoints of the listing, also of later versions than the catalog knows."""
         if self.listed is None:
             return self.all_checkpoints
         return tuple(

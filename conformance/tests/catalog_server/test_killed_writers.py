@@ -104,24 +104,31 @@ def test_killed_after_a_step(
     assert sum(each.count for each in report.checked.files_not_read) == len(list_staged(table))
 
 
+def kill_after(seconds: float, server: CatalogServer, table: CatalogTable, first: int, before: list[int]) -> list[int]:
+    """Kill a writer after its first step and a time, judge the table, and return its values."""
+    with start_writer(server, table, first) as process:
+        steps = list_steps(process)
+        found = [next(steps)]
+        threading.Timer(seconds, process.kill).start()
+        found += steps
+    ratified = [int(step.split()[1]) for step in found if step.startswith("ratified")]
+    in_doubt = [*ratified, first + len(ratified)]  # the catalog may have ratified it before the writer reported it
+    writer = CatalogWriter(server.url, table.root)
+    values = writer.read()
+    assert values in (before + ratified, before + in_doubt)
+    assert (judge(table, writer).verdict, writer.ask().latest_version) == ("conforms", len(values))
+    published = list_published_versions(path.name for path in table.log.iterdir())
+    assert published == list(range(len(published)))
+    assert len(published) <= len(values) + 1
+    return values
+
+
 def test_killed_at_any_moment(server: CatalogServer, table: CatalogTable) -> None:
-    writer, drawn = CatalogWriter(server.url, table.root), random.Random(1)
+    drawn = random.Random(1)
     values: list[int] = []
     for first in (1, 101, 201):
-        with start_writer(server, table, first) as process:
-            steps = list_steps(process)
-            found = [next(steps)]
-            threading.Timer(drawn.uniform(0, 0.3), process.kill).start()
-            found += steps
-        ratified = [int(step.split()[1]) for step in found if step.startswith("ratified")]
-        in_doubt = [*ratified, first + len(ratified)]
-        """The catalog may have ratified the last append although the writer did not report it."""
-        assert writer.read() in (values + ratified, values + in_doubt)
-        values = writer.read()
-        assert (judge(table, writer).verdict, writer.ask().latest_version) == ("conforms", len(values))
-        published = list_published_versions(path.name for path in table.log.iterdir())
-        assert published == list(range(len(published)))
-        assert len(published) <= len(values) + 1
+        values = kill_after(drawn.uniform(0, 0.3), server, table, first, values)
+    writer = CatalogWriter(server.url, table.root)
     writer.append(NEXT)
     writer.publish()
     assert writer.read() == [*values, NEXT]
