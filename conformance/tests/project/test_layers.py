@@ -39,7 +39,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("rules", "fix_cases", "views", "sql", "wire", "protocol", "report", "scales"),
         *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
-    "deltaspec.catalog_server": {"errors", "output_files"},
+    "deltaspec.catalog_server": {"errors", "output_files", "protocol"},
     "deltaspec.candidates": {
         "protocol",
         "model",
