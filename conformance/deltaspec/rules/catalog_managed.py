@@ -86,8 +86,8 @@ def commit_published_out_of_order() -> pl.Expr:
     of the published commit, and do not overwrite a file. The writer must publish commits in the order of their versions.
 
     Conforms::
-        kind: commit, version: 3, unpublished_before: null
+        unpublished_before: null
     Violates::
-        kind: commit, version: 3, unpublished_before: "commit 2 is ratified, but not published (3 is)"
+        unpublished_before: "commit 2 is ratified, but not published (3 is)"
     """
     return pl.col("unpublished_before").is_not_null()
