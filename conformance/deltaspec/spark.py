@@ -46,7 +46,8 @@ def validate(
     Args:
         spark: its executors have the same build of deltaspec.
         table: path, URI, or name in the catalog: `table`, `schema.table` or `catalog.schema.table`. The catalog comes
-            first, except for a name with dots that is a local directory.
+            first, except for a name with dots that is a local directory. `uc://catalog.schema.table` is a table of the
+            Unity Catalog at `catalog`, which the driver asks.
         storage_options: as in `deltaspec.validate`. They are not put into the environment of executors.
         progress: as in `deltaspec.validate`. By default, a notebook shows the progress.
         state: directory or URI for the resume state, which all executors can write to. It is trusted like the kit

@@ -74,3 +74,20 @@ def compaction_of_unpublished_commits() -> pl.Expr:
     """
     beyond = pl.col("end_version") > pl.col("latest_commit")
     return (pl.col("kind") == "compaction") & beyond & pl.col("catalog_managed")
+
+
+@rule("CAT005", requires="catalog-managed.published-copies-ratified", view=listing)
+def commit_published_out_of_order() -> pl.Expr:
+    """A commit of a catalog-managed table was published before the commit of the version before it.
+
+    A published commit shows that every version before it is ratified. Clients that list published commits find a gap,
+    and cannot create checkpoints or compactions of later versions.
+    Fix (restore): Ask the catalog which content it ratified for the version that is not published. Copy it to the name
+    of the published commit, and do not overwrite a file. The writer must publish commits in the order of their versions.
+
+    Conforms::
+        unpublished_before: null
+    Violates::
+        unpublished_before: "commit 2 is ratified, but not published (3 is)"
+    """
+    return pl.col("unpublished_before").is_not_null()

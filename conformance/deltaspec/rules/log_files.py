@@ -19,7 +19,6 @@ from deltaspec.views.log.log_files import listing
         "checkpoint.in-log-folder",
         "checkpoint.cleanup-keeps-a-base",
         "cleanup.keeps-later-commits",
-        "catalog-managed.published-copies-ratified",
     ),
     view=listing,
 )

@@ -171,8 +171,20 @@ def test_commits_published_out_of_order(tail: CatalogTable) -> None:
     tail.publish(3)
     report = validate(tail, 3, staged(2), staged(3))
     (finding,) = report.findings
-    assert (finding.rule, finding.version) == ("LOG001", 3)
-    assert finding.evidence["missing_commits"] == "commit 2 is ratified, but not published (3 is)"
+    assert (finding.rule, finding.version) == ("CAT005", 3)
+    assert finding.requirement == "catalog-managed.published-copies-ratified"
+    assert finding.evidence["unpublished_before"] == "commit 2 is ratified, but not published (3 is)"
+
+
+def test_commits_published_out_of_order_without_the_catalog(tail: CatalogTable) -> None:
+    """A gap before a staged version is the fault of its own rule; a commit that is nowhere is missing."""
+    tail.publish(3)
+    report = deltaspec.validate(str(tail.root), history="all")
+    assert report.totals == {"CAT005": 1}
+    assert report.findings[0].evidence["unpublished_before"] == "commit 2 is staged, but not published (3 is)"
+    for file in (tail.log / "_staged_commits").iterdir():
+        file.unlink()
+    assert deltaspec.validate(str(tail.root), history="all").totals == {"LOG001": 1}
 
 
 def test_compaction_of_ratified_commits_that_are_not_published(tail: CatalogTable) -> None:

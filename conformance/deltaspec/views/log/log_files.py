@@ -37,6 +37,12 @@ listing = View(
             "those commits and their listed neighbors, as `commit 13 is missing (12 and 14 exist)`",
             shown=True,
         ),
+        "unpublished_before": Column(
+            pl.String,
+            "for a commit of a catalog-managed table: the commit before it that is ratified and not published, as "
+            "`commit 2 is ratified, but not published (3 is)`; without the catalog, a staged one that the table needs; "
+            "null if there is none",
+        ),
         "older_missing_commits": Column(
             pl.Int64,
             "for a commit: number of missing commits directly before it that the validated version does not need, "
