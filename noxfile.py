@@ -584,6 +584,18 @@ def bench_many_tables(session: nox.Session) -> None:
 
 
 @nox.session
+def billion(session: nox.Session) -> None:
+    """Measure runs on Spark over invented tables; write `reports/billion-files.md`. Takes half an hour. Needs Linux.
+
+    `nox -s billion -- --sizes files=30` adds a size to `reports/billion-files.json`.
+    """
+    _with_project(session)
+    session.chdir("conformance")
+    output = ("--output", "../reports/billion-files.json", "--page", "../reports/billion-files.md")
+    session.run("python", "-m", "bench.billion", *output, *session.posargs)
+
+
+@nox.session
 def build(session: nox.Session) -> None:
     """Check that the sdist has the golden tables and that the wheel works in an empty environment."""
     _with_project(session)

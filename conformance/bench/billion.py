@@ -1,9 +1,10 @@
 """Measure runs on Spark over invented tables, and extrapolate them to a billion files.
 
-    python -m bench.billion [--sizes files=1,3,10 footers=0.1 rows=0.03] [--output FILE]
+    python -m bench.billion [--sizes files=1,3,10 footers=0.1 rows=0.03] [--output FILE] [--page FILE]
 
 Sizes are millions of files. Each run is a process with a session on `local[2]`. Its phases are measured one by one:
-wall time, time and bytes of Spark's stages, requests to the store, and memory of the driver.
+time of Spark's tasks, CPU time and memory of all processes, bytes that Spark shuffles and returns to the driver, and
+requests to the store. `--sizes` without values only writes the page again. Needs Linux.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
+import platform
 import subprocess
 import sys
 import tempfile
@@ -20,62 +21,51 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from bench.billion_page import render_billion_page
 from bench.invented_table import InventedStore
-from bench.scale_spark import Heap
+from bench.process_tree import run_and_sample
 from deltaspec.output_files import write_file
+from deltaspec.version import __version__
 
 HERE = Path(__file__).parent
-SIZES = {"files": (1.0, 3.0, 10.0), "footers": (0.03, 0.1), "rows": (0.03, 0.1)}
+SIZES = ("files=1,3,10", "footers=0.03,0.1", "rows=0.03,0.1")
 CORES = 2
+FILES_OF_A_BUCKET = 250_000
+"""A billion files in 4,096 buckets are as many in each."""
 
 
 class Phases:
-    """Measures each phase of a run: the callback for its progress."""
+    """Records each phase of a run: the callback for its progress."""
 
-    def __init__(self, spark: Any, heap: Heap, store: InventedStore) -> None:
+    def __init__(self, spark: Any, store: InventedStore) -> None:
         self.found: list[dict[str, Any]] = []
-        self._spark, self._heap, self._store = spark, heap, store
+        self._spark, self._store = spark, store
         self._next_stage = 0
-        self._begin("start")
+        self._name, self._began = "start", time.perf_counter()
 
     def __call__(self, phase: str, done: int, total: int | None) -> None:
         del done, total
-        if phase not in (self._name, "buckets"):
+        if phase not in (self._name, "buckets", "row ids", "change data", "rearranged rows"):
             self.end()
-            self._begin(phase)
-
-    def _begin(self, phase: str) -> None:
-        self._name, self._started = phase, time.perf_counter()
-        Path("/proc/self/clear_refs").write_text("5")
-        for pool in self._heap.pools:
-            pool.resetPeakUsage()
+            self._name, self._began = phase, time.perf_counter()
 
     def end(self) -> None:
         """Record the current phase."""
-        seconds = time.perf_counter() - self._started
-        peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-        self.found.append(
-            {
-                "phase": self._name,
-                "seconds": round(seconds, 2),
-                "driver_python_peak": int(peak.split()[1]) * 1024,
-                "heap_peak": sum(pool.getPeakUsage().getUsed() for pool in self._heap.pools),
-                "requests": self._store.count_requests(),
-                **self._sum_stages(),
-            }
-        )
+        times = {"begin": self._began, "end": time.perf_counter()}
+        requests = self._store.count_requests()
+        self.found.append({"phase": self._name, **times, "requests": requests, **self._sum_stages()})
 
     def _sum_stages(self) -> dict[str, int]:
         """Return the totals of Spark's stages since the last call."""
         store = self._spark.sparkContext._jsc.sc().statusStore()
         quantiles = self._spark.sparkContext._gateway.new_array(self._spark._jvm.double, 0)
         stages = store.stageList(None, False, False, quantiles, None)
-        found = {"tasks": 0, "executor_ms": 0, "shuffle_bytes": 0, "result_bytes": 0}
+        found = {"tasks": 0, "task_ms": 0, "shuffle_bytes": 0, "result_bytes": 0}
         following = self._next_stage
         for each in self._spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(stages):
             if each.stageId() >= self._next_stage and str(each.status()) == "COMPLETE":
                 found["tasks"] += each.numTasks()
-                found["executor_ms"] += each.executorRunTime()
+                found["task_ms"] += each.executorRunTime()
                 found["shuffle_bytes"] += each.shuffleWriteBytes()
                 found["result_bytes"] += each.resultSize()
                 following = max(following, each.stageId() + 1)
@@ -83,8 +73,8 @@ class Phases:
         return found
 
 
-def measure(level: str, files: int, buckets: int) -> dict[str, Any]:
-    """Validate an invented table in this process.
+def validate_invented_table(level: str, files: int) -> list[dict[str, Any]]:
+    """Validate an invented table in this process, and return its phases.
 
     Raises:
         SystemExit: the table does not conform, or not all of its files were listed.
@@ -93,6 +83,7 @@ def measure(level: str, files: int, buckets: int) -> dict[str, Any]:
 
     from deltaspec.validation.options import Options, RunSettings
     from deltaspec.validation.spark import table_access
+    from deltaspec.validation.spark.bucket_counts import BucketCounts
     from deltaspec.validation.spark.run import run_on_spark
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -101,53 +92,83 @@ def measure(level: str, files: int, buckets: int) -> dict[str, Any]:
     builder = builder.config("spark.ui.retainedStages", "100000").config("spark.ui.enabled", "false")
     spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    with tempfile.TemporaryDirectory() as counts:
-        store = InventedStore(files, counts, constraint="id > 0")
-        phases = Phases(spark, Heap(spark), store)
+    counts = BucketCounts(max(CORES, files // FILES_OF_A_BUCKET))
+    with tempfile.TemporaryDirectory() as folder:
+        store = InventedStore(files, folder, constraint="id > 0")
+        phases = Phases(spark, store)
         with patch.object(table_access, "open_store", lambda *_: store):
-            started, options = time.perf_counter(), Options.create(level=level)
-            report = run_on_spark(spark, store.uri, options, RunSettings(progress=phases), bucket_count=buckets)
+            options, settings = Options.create(level=level), RunSettings(progress=phases)
+            report = run_on_spark(spark, store.uri, options, settings, bucket_counts=counts)
             phases.end()
-        seconds = time.perf_counter() - started
     if report.verdict != "conforms" or report.inventory is None or report.inventory.files != store.listed_files:
         sys.exit(f"verdict {report.verdict}: {report.totals} {report.checked.not_checked} {report.inventory}")
     spark.stop()
-    workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    return phases.found
+
+
+def measure(level: str, files: int) -> dict[str, Any]:
+    """Validate an invented table in another process, and measure its phases.
+
+    Raises:
+        SystemExit: the process failed.
+    """
+    usage = run_and_sample([sys.executable, "-m", "bench.billion", "--one", level, str(files)])
+    if usage.failure is not None:
+        sys.exit(usage.failure)
+    phases = json.loads(usage.output.splitlines()[-1])
+    for phase in phases:
+        begin, end = phase.pop("begin"), phase.pop("end")
+        cpu, peaks = usage.measure_interval(begin, end)
+        phase |= {"seconds": round(end - begin, 2), "cpu_seconds": round(cpu, 2), "peaks": peaks}
+    revision = subprocess.run(["git", "describe", "--always", "--dirty"], check=False, capture_output=True, text=True)
     return {
         "level": level,
         "files": files,
-        "buckets": buckets,
-        "seconds": round(seconds, 1),
-        "largest_child": workers,
-        "phases": phases.found,
+        "buckets": max(CORES, files // FILES_OF_A_BUCKET),
+        "seconds": round(usage.seconds, 1),
+        "commit": revision.stdout.strip() or None,
+        "phases": phases,
+    }
+
+
+def describe_machine() -> dict[str, str]:
+    """Return what the measurements depend on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    cpu = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+    return {
+        "cpu": f"{cpu}, {os.cpu_count()} cores",
+        "system": platform.platform(terse=True),
+        "deltaspec": __version__,
+        "python": platform.python_version(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
 
 
 def main() -> None:
     """Measure each size in its own process."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--sizes", nargs="*", default=[f"{name}={','.join(map(str, of))}" for name, of in SIZES.items()]
-    )
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    parser.add_argument("--output", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", nargs="*", default=SIZES)
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--output", type=Path, help="JSON file of measurements, which replace those of the same size")
+    parser.add_argument("--page", type=Path, help="Markdown page that is rendered from the file")
     given = parser.parse_args()
     if given.one:
-        level, millions = given.one.split("=")
-        files = round(float(millions) * 1_000_000)
-        # a bucket of a billion files in 4,096 buckets has 250,000 files
-        print(json.dumps(measure(level, files, max(CORES, files // 250_000))))
+        print(json.dumps(validate_invented_table(given.one[0], int(given.one[1]))))
         return
-    found = []
+    found: dict[str, Any] = {"machine": describe_machine(), "runs": []}
+    if given.output is not None and given.output.exists():
+        found = json.loads(given.output.read_text())
     for size in given.sizes:
         level, _, numbers = size.partition("=")
-        for millions in numbers.split(","):
-            command = [sys.executable, "-m", "bench.billion", "--one", f"{level}={millions}"]
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=HERE.parent)
-            found.append(json.loads(done.stdout.splitlines()[-1]))
-            print(json.dumps(found[-1]), flush=True)
-    if given.output is not None:
-        write_file(given.output, json.dumps(found, indent=1) + "\n")
+        for files in (round(float(millions) * 1_000_000) for millions in numbers.split(",")):
+            run = measure(level, files)
+            print(json.dumps(run), flush=True)
+            others = [each for each in found["runs"] if (each["level"], each["files"]) != (level, files)]
+            found = {"machine": describe_machine(), "runs": [*others, run]}
+            if given.output is not None:
+                write_file(given.output, (json.dumps(found, indent=1) + "\n").encode())
+    if given.page is not None:
+        write_file(given.page, render_billion_page(found).encode())
 
 
 if __name__ == "__main__":

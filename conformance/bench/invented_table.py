@@ -32,7 +32,7 @@ ADDS_PER_SIDECAR = 50_000
 FILES_PER_PARTITION = 10_000
 PAGE = 1_000
 """Names that one response of an object store lists."""
-_UNKNOWN = 1_000
+UNKNOWN = 1_000
 """One of so many listed files is not in the log."""
 _VERSION = 10
 _SIDECARS = f"{LOG_DIRECTORY}/_sidecars/"
@@ -56,7 +56,7 @@ class InventedStore(msgspec.Struct, frozen=True, dict=True):
     @property
     def listed_files(self) -> int:
         """Number of files in the table's directories."""
-        return self.files + self.files // _UNKNOWN
+        return self.files + self.files // UNKNOWN
 
     def get_name(self, number: int) -> str:
         """Return the name of a file. Names ascend with the number."""

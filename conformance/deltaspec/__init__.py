@@ -83,6 +83,8 @@ def validate(
               `+01:00`. SQL expressions that depend on it, such as `CAST(ts AS DATE)`, are unchecked without it.
             - catalog_commits (str): path of a JSON file with the answer of the catalog of a catalog-managed table; see
               `deltaspec schema catalog-commits`.
+            - catalog (str): address of the Unity Catalog that knows the table, if `table` is its name there, such as
+              `uc://catalog.schema.table`. The token is in DELTASPEC_CATALOG_TOKEN.
             - since (str): path of an earlier JSON report of the table, complete and of the same release and rules. Only
               files that were added after its version are checked; rules over the others are in the ledger.
             - confirm (bool): look again at a data file that is missing, damaged, or whose rows have findings, before it

@@ -7,7 +7,7 @@ import click
 
 from deltaspec import __version__
 from deltaspec.commands.completion import complete_chapters, complete_codes, complete_names, complete_table
-from deltaspec.commands.options import AT, COLOR, REVISIONS, parse_codes, parse_names
+from deltaspec.commands.options import AT, CATALOG, COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
     build_console,
     encode_json,
@@ -159,15 +159,16 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, out
 @click.argument("table", shell_complete=complete_table)
 @click.option("--files", is_flag=True, help="Show the distribution of live data files instead.")
 @AT
+@CATALOG
 @format_option("text", "json")
 @COLOR
-def show(table: str, files: bool, at: str | None, output_format: str, color: str) -> None:
+def show(table: str, files: bool, at: str | None, catalog: str | None, output_format: str, color: str) -> None:
     """Show a TABLE: state, schema, files, and a chart of its log.
 
     The chart has one row each for commits, checkpoints, compactions and version checksums.
 
     --files shows a histogram of file sizes, small files, skew by partition, and rows deleted by deletion vectors. Only
-    the log is read.
+    the log is read. uc://catalog.schema.table is a table of the Unity Catalog at --catalog.
     """
     choose_allocator()
     with faster_imports():
@@ -176,7 +177,8 @@ def show(table: str, files: bool, at: str | None, output_format: str, color: str
         from deltaspec.validation.describe.table_description import describe_table
 
     with show_progress() as progress:
-        description: Any = (describe_files if files else describe_table)(table, at=at, progress=progress)
+        describe: Any = describe_files if files else describe_table
+        description: Any = describe(table, at=at, progress=progress, catalog=catalog)
     if output_format == "json":
         print_bytes(encode_json(description))
     else:

@@ -130,6 +130,8 @@ class TestValidate:
             "accept": (),
             "baseline": str(baseline),
             "catalog": None,
+            "ratified": None,
+            "source": None,
             "since": None,
             "recorded": None,
         }

@@ -6,6 +6,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.protocol.features.catalog_managed import CatalogAnswer
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec_generators.catalog_managed import manage, stage, withhold
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.small_tables import add_data_file, build_rows, build_table_with_data
@@ -184,7 +185,7 @@ def build_checkpoint_and_inline_tail() -> ReadableTable:
 def build_upgraded() -> ReadableTable:
     """Build a table that a catalog manages since version 2; versions 3 and 4 are staged."""
     files = build_managed()
-    enabled = {"delta.enableInCommitTimestamps": "true"}
+    enabled = {IN_COMMIT_TIMESTAMPS: "true"}
     files.commits[0][1:3] = [
         protocol_action(1, 7, None, _FEATURES),
         metadata_action([("id", "long"), ("name", "string"), ("price", "double")], configuration=enabled),

@@ -11,6 +11,7 @@ import msgspec
 from deltaspec.catalog_server.errors import ApiError
 from deltaspec.catalog_server.tables import Catalog, StagedCommitInfo, Table
 from deltaspec.catalog_server.vending import StorageAccess
+from deltaspec.protocol.property_names import CHECKPOINT_POLICY, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS
 
 Parameters = Mapping[str, str]
 Answer = dict[str, Any] | None
@@ -25,9 +26,9 @@ _MANAGED_PROTOCOL = {
     ],
 }
 _MANAGED_PROPERTIES = {
-    "delta.checkpointPolicy": "v2",
-    "delta.enableDeletionVectors": "true",
-    "delta.enableInCommitTimestamps": "true",
+    CHECKPOINT_POLICY: "v2",
+    DELETION_VECTORS: "true",
+    IN_COMMIT_TIMESTAMPS: "true",
 }
 
 

@@ -38,7 +38,7 @@ _STATUSES = {
     "huge": 200,
     "redirect": 302,
 }
-"""Status that the client receives, by kind of failure; otherwise that of the request."""
+"""Status that the client receives, by kind of failure; other kinds keep the status of the request."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -66,6 +66,7 @@ class CatalogServer(ThreadingHTTPServer):
         token: str | None = None,
         access: StorageAccess | None = None,
         failures: Iterable[Failure] = (),
+        has_delta_api: bool = True,
     ) -> None:
         """Bind a port; `serve_forever` answers.
 
@@ -75,6 +76,7 @@ class CatalogServer(ThreadingHTTPServer):
             token: bearer token that every request needs; None for none.
             access: credentials that the catalog vends.
             failures: planned failures.
+            has_delta_api: whether the server has the Delta API; older servers have the general API only.
         """
         super().__init__(("127.0.0.1", port), _Handler)
         self.catalog = catalog
@@ -83,10 +85,9 @@ class CatalogServer(ThreadingHTTPServer):
         self.events: list[Event] = []
         endpoints = [f"{each.method} {each.path.removeprefix('/delta')}" for each in load_operations()]
         access = access or StorageAccess()
-        self.apis: dict[str, Any] = {
-            "delta": DeltaApi(catalog, access, [each for each in endpoints if " /v1/" in each]),
-            "all": UnityApi(catalog, access),
-        }
+        self.apis: dict[str, Any] = {"all": UnityApi(catalog, access)}
+        if has_delta_api:
+            self.apis["delta"] = DeltaApi(catalog, access, [each for each in endpoints if " /v1/" in each])
 
     @property
     def url(self) -> str:
@@ -96,7 +97,7 @@ class CatalogServer(ThreadingHTTPServer):
 
 @contextmanager
 def serve(catalog: Catalog, **options: Any) -> Iterator[CatalogServer]:
-    """Serve a catalog in a thread until the block ends. Options are those of `CatalogServer`."""
+    """Serve a catalog in a thread until the block ends. `options` are arguments of `CatalogServer`."""
     with CatalogServer(catalog, **options) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
@@ -168,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(text))
 
     def _find_operation(self, path: str) -> tuple[Operation, re.Match[str]]:
-        found = find_operations(path)
+        found = [each for each in find_operations(path) if each[0].document in self.server.apis]
         for operation, match in found:
             if operation.method == self.command:
                 return operation, match

@@ -95,7 +95,7 @@ class Catalog:
         max_unpublished: int = MAX_UNPUBLISHED,
         state_file: str | None = None,
     ) -> None:
-        """Begin without tables, or with those of a file.
+        """Begin without tables, or with the tables of a file.
 
         Args:
             warehouse: URI of the directory for managed tables.

@@ -38,6 +38,7 @@ _ONE_RUN = frozenset(
     {
         *("config", "output", "report", "estimate", "findings-out", "state", "resume", "since"),
         *("tables-from", "jobs", "help"),
+        "catalog",  # who can change the file must not choose who receives the token
     }
 )
 """Options that belong to one run or one table, not into a file."""

@@ -34,6 +34,12 @@ CONFIG = click.option(
     metavar="FILE",
     help="Take defaults from this file. [default: the nearest deltaspec.toml, or pyproject.toml with [tool.deltaspec]]",
 )
+CATALOG = click.option(
+    "--catalog",
+    metavar="URL",
+    help="Address of the Unity Catalog that knows tables such as uc://catalog.schema.table; its token is in "
+    "DELTASPEC_CATALOG_TOKEN.",
+)
 COLOR = click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 from deltaspec.report.tables_summary import TableResult
 from deltaspec.report.text import count
+from deltaspec.wire.catalog.names import SCHEME, is_catalog_table, parse_catalog_name
 from deltaspec.wire.storage.factory import is_local
 from deltaspec.wire.storage.interface import redact_uri, split_uri
 
@@ -47,5 +48,10 @@ class Outages:
 
 
 def _get_store(table: str) -> str:
-    """Return scheme, bucket and host of a table's URI; an empty text for a local path, which fails at once."""
+    """Return scheme, bucket and host of a table's URI; an empty text for a local path, which fails at once.
+
+    The tables of a catalog have the name of the catalog.
+    """
+    if is_catalog_table(table):
+        return f"{SCHEME}{parse_catalog_name(table).catalog}"
     return "" if is_local(table) else redact_uri(split_uri(table)._replace(path="").geturl())

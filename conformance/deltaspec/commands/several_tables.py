@@ -112,6 +112,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
         raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
     if options["estimates"] and options["catalog_commits"]:
         raise InvalidUsage("--estimate cannot be combined with --catalog-commits")
+    if options["estimates"] and options["catalog"]:
+        raise InvalidUsage("--estimate cannot be combined with --catalog")
     if options["output_format"] not in _SUMMARY_FORMATS:
         name = options["output_format"]
         raise InvalidUsage(
@@ -179,7 +181,7 @@ def _find_tables(
     from deltaspec.wire.storage.table_search import Unsearched
 
     make_waits_interruptible()
-    found = list(find_locations(named, partial(_get_storage, command, given), session))
+    found = list(find_locations(named, partial(_get_storage, command, given), session, given.get("catalog")))
     locations = [each for each in found if isinstance(each, str)]
     unsearched = [each for each in found if isinstance(each, Unsearched)]
     if not locations and len(unsearched) == 1:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from deltaspec.commands.table_names import normalize_location
-from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
+from deltaspec.errors import DeltaspecError, InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.input_files import read_input_file
+from deltaspec.wire.catalog.names import is_catalog_table, parse_catalog_name
 from deltaspec.wire.storage.factory import is_local
 from deltaspec.wire.storage.interface import escape_file_name, redact_uri
 from deltaspec.wire.storage.settings import StorageSettings
@@ -38,7 +39,7 @@ def read_table_list(file: str) -> list[str]:
 
 
 def find_locations(
-    given: Sequence[str], get_storage: Callable[[str], StorageSettings], session: Any
+    given: Sequence[str], get_storage: Callable[[str], StorageSettings], session: Any, catalog: str | None = None
 ) -> Iterator[str | Unsearched]:
     """Yield the location of each table once, in the order in which they are named.
 
@@ -48,10 +49,11 @@ def find_locations(
         given: locations, globs and names.
         get_storage: returns the settings of storage clients for a glob.
         session: Spark session that looks up the tables of schemas; None if there is no Spark.
+        catalog: address of the catalog of names that begin with uc://.
     """
     seen: set[str] = set()
     for each in given:
-        for found in _expand(each, get_storage, session):
+        for found in _expand(each, get_storage, session, catalog):
             if isinstance(found, str):
                 key = identify_location(found)
                 if key in seen:
@@ -71,7 +73,17 @@ def describe_location(location: str) -> str:
     return escape_file_name(redact_uri(location))
 
 
-def _expand(given: str, get_storage: Callable[[str], StorageSettings], session: Any) -> Iterator[str | Unsearched]:
+def _expand(
+    given: str, get_storage: Callable[[str], StorageSettings], session: Any, catalog: str | None
+) -> Iterator[str | Unsearched]:
+    if is_catalog_table(given):
+        if parse_catalog_name(given).is_pattern:
+            from deltaspec.validation.unity_tables import expand_pattern
+
+            yield from _describe_faults(given, lambda: expand_pattern(given, catalog))
+        else:
+            yield given
+        return
     if session is not None:
         from deltaspec.validation.spark.catalog import expand_schema, is_schema_pattern
 
@@ -95,4 +107,5 @@ def _describe_faults(given: str, search: Callable[[], Iterator[str | Unsearched]
     except InvalidUsage:
         raise
     except DeltaspecError as fault:
-        yield Unsearched(describe_location(given), str(fault).removeprefix(f"{describe_location(given)}: "))
+        reason = str(fault).removeprefix(f"{describe_location(given)}: ")
+        yield Unsearched(describe_location(given), reason, is_outage=isinstance(fault, StorageUnavailable))

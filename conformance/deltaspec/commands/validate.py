@@ -12,6 +12,7 @@ from deltaspec.commands.completion import complete_codes, complete_table
 from deltaspec.commands.configuration import TableOptions, ValidateCommand, get_given_options
 from deltaspec.commands.options import (
     AT,
+    CATALOG,
     COLOR,
     CONFIG,
     REVISIONS,
@@ -30,6 +31,7 @@ from deltaspec.commands.validate_request import build_request, run_command, writ
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import EXIT_CODE_KEY
+from deltaspec.wire.catalog.names import is_catalog_table
 
 
 @click.command(cls=ValidateCommand)
@@ -135,6 +137,7 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     help="Read what the catalog of a catalog-managed table says from this JSON file: the latest version, and names or "
     "contents of the ratified commits that it stores. `deltaspec schema catalog-commits` describes it.",
 )
+@CATALOG
 @click.option(
     "--estimate",
     "estimates",
@@ -199,6 +202,11 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit can also have
     one file for all tables, and delta has one table for all. --findings-out, --state, --since and --catalog-commits
     also need {table}, which a single table can use, too. Missing directories of such paths are created.
+
+    uc://catalog.schema.table is a table of the Unity Catalog at --catalog, uc://catalog.schema.* all Delta tables of a
+    schema. The catalog gives location, credentials, and the commits that it ratified. Requests have the token in
+    DELTASPEC_CATALOG_TOKEN. DELTASPEC_CATALOG_TIMEOUT_SECONDS (30) limits the time for an answer, with retries. If the
+    catalog does not answer, the exit code is 5; if it refuses, or if its answer cannot be used, 2.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
@@ -280,6 +288,8 @@ def _print_estimate(resolved: TableOptions) -> None:
         raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
     if values["catalog_commits"]:
         raise InvalidUsage("--estimate cannot be combined with --catalog-commits")
+    if is_catalog_table(resolved.table):
+        raise InvalidUsage("--estimate cannot be combined with uc://")
     if values["output_format"] not in ("text", "json"):
         raise InvalidUsage("--estimate supports only: text, json")
     import_arrow_alone()

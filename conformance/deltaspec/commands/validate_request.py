@@ -111,7 +111,10 @@ def run_command(
     """
     from deltaspec.validation.backend_choice import parse_backend
     from deltaspec.validation.request import run_request
+    from deltaspec.wire.catalog.names import is_catalog_table
 
+    if parse_backend(request.backend).backend == "auto" and is_catalog_table(request.table):
+        raise InvalidUsage("--backend auto cannot be combined with uc://; choose embedded or spark")
     if parse_backend(request.backend).backend == "auto":
         request = replace(request, backend=_choose_backend(request))
     if request.backend == "embedded":

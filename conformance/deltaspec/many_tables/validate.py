@@ -51,7 +51,7 @@ def validate_tables(
     storage = StorageSettings(storage_options)
     table_of_results = None if results is None else DeltaResults(results, storage)
     named = [tables] if isinstance(tables, str) else list(tables)
-    locations = list(find_locations(named, lambda _: storage, session))
+    locations = list(find_locations(named, lambda _: storage, session, checked.catalog))
     tasks = [
         RequestTask(
             describe_location(each), ValidateRequest(table=each, options=checked, storage=storage, budget=budget)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -96,10 +96,17 @@ def build_draft(log: TableLog, changes: Sequence[Change], created_ms: int) -> Dr
         commit = commit_name(log.version + 1), lines
     set_aside = list(dict.fromkeys(name for each in changes for name in each.set_aside))
     after = [name for each in changes for name in each.set_aside_after]
-    writes = _build_checkpoints(log, changes, actions, created_ms, with_hint=HINT in set_aside)
+    writes = _build_checkpoints(
+        log, changes, actions, created_ms, with_hint=HINT in set_aside and not has_hadoop_checksum(log.entries, HINT)
+    )
     return Draft(
         commit, writes, set_aside, [name for name in dict.fromkeys(after) if name not in set_aside], frozenset(keys)
     )
+
+
+def has_hadoop_checksum(names: Collection[str], name: str) -> bool:
+    """Return whether Hadoop keeps a checksum of a file of the log, with which it would refuse another file."""
+    return f".{name}.crc" in names
 
 
 def _build_actions(

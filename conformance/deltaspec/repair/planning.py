@@ -219,8 +219,8 @@ class _Planner(msgspec.Struct, frozen=True):
             found = self._prove_part(context, [], history, None)
             if isinstance(found, _Proof):
                 return found, dropped
-            best, dropped = self._prove_best(context, [each for each in changes if each not in history])
-            dropped += [Dropped(each.repair, found) for each in history]
+            best, others = self._prove_best(context, [each for each in changes if each not in history])
+            dropped = [*(Dropped(each.repair, found) for each in history), *others]
         return best, dropped
 
     def _prove_part(

@@ -55,6 +55,12 @@ class Dropped(msgspec.Struct, frozen=True):
     repair: Repair
     reason: str
 
+    @property
+    def text(self) -> str:
+        """What was dropped, and why."""
+        text = f"the repair `{self.repair.kind}` was dropped: {self.reason}"
+        return text + _TYPED if "CKP053" in self.reason or "CKP056" in self.reason else text
+
     def concerns(self, finding: Finding) -> bool:
         """Return whether the repair would have ended a finding."""
         files = [] if self.repair.kind == "set-aside-history" else self.repair.files
@@ -75,6 +81,7 @@ def list_unrepaired(
         choices: what the user has chosen; it is not offered again.
     """
     offered = [] if choices.sets_history_aside else [CHOICE]
+    history = next((each for each in dropped if each.repair.kind == "set-aside-history"), None)
     reasons = {(each.rule, each.location): each for each in explained}
     found = [each for each in explained if not each.rule]
     for finding in after.findings:
@@ -87,6 +94,8 @@ def list_unrepaired(
         if not unchecked.accepted:
             location, reason = unchecked.file or "the table", f"not checked: {unchecked.reason}"
             forms = offered if unchecked.rule.startswith(_OVER_COMMITS) else []
+            if history is not None and unchecked.rule.startswith(_OVER_COMMITS):
+                reason += f"; {history.text}"
             found.append(NotRepaired(rule=unchecked.rule, location=location, reason=reason, choices=forms))
     if len(found) > MAX_ENTRIES:
         more = NotRepaired(rule="", location="the table", reason=f"{len(found) - MAX_ENTRIES} more are not listed")
@@ -99,9 +108,7 @@ def _explain(finding: Finding, dropped: list[Dropped], version: int, offered: li
     choices = offered if in_history else []
     why = next((each for each in dropped if each.concerns(finding)), None)
     if why is not None:
-        reason = f"the repair `{why.repair.kind}` was dropped: {why.reason}"
-        if "CKP053" in why.reason or "CKP056" in why.reason:
-            reason += _TYPED
+        reason = why.text
         if " FIL038 " in f" {why.reason} ":  # the earlier size stays in the log
             choices = offered
         return NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=choices)

@@ -33,14 +33,25 @@ def summarize(report: Report) -> VerdictSummary:
 
 
 def find_new_findings(before: Report, after: Report) -> list[Finding]:
-    """Return the findings of the second report that the first does not have, by fingerprint."""
+    """Return the findings of the second report that the first does not have, by fingerprint.
+
+    Warnings and divergences of derived files of the log are left out.
+    """
     known = Counter(each.fingerprint for each in before.findings)
     new = []
     for each in after.findings:
         known[each.fingerprint] -= 1
-        if known[each.fingerprint] < 0:
+        if known[each.fingerprint] < 0 and not _was_unseen(each):
             new.append(each)
     return new
+
+
+def _was_unseen(finding: Finding) -> bool:
+    """Return whether a finding may be older than the plan: a run compares only some derived files of the log.
+
+    If a plan writes a derived file, its warnings do not count either: they concern its form.
+    """
+    return finding.severity != "violation" and finding.rule.startswith(("CKP", "COP", "CRC"))
 
 
 def find_newly_unchecked(before: Report, after: Report) -> list[str]:
@@ -70,9 +81,9 @@ def explain_refusal(before: Report, after: Report) -> str | None:
         return f"the verdict would be {after.verdict}"
     if unchecked := find_newly_unchecked(before, after):
         return f"{', '.join(unchecked)} could not be checked any more"
-    gone = sum(before.totals.values()) - sum(after.totals.values())
+    ended = Counter(each.fingerprint for each in before.findings) - Counter(each.fingerprint for each in after.findings)
     fewer = len(before.checked.not_checked) - len(after.checked.not_checked)
-    if gone <= 0 and fewer <= 0:
+    if not ended and fewer <= 0:
         return "it would end no finding"
     return None
 

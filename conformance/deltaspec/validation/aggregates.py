@@ -78,7 +78,7 @@ class Aggregates(msgspec.Struct):
     listing_error: str | None = None
     """Why a part of the table could not be listed: the first reason in sort order."""
     needs_second_listing: bool = False
-    """A bucket has so many missing files that a second listing must confirm them."""
+    """A bucket has more missing files than are confirmed one by one, and a second listing must confirm them."""
     inventory: Inventory | None = None
     skipped_files: int = 0
     """Number of live files that are not checked because an earlier report has checked them."""

@@ -81,9 +81,25 @@ def load_catalog_commits(file: str | PathLike[str]) -> RatifiedCommits:
     except (msgspec.MsgspecError, RecursionError, ValueError) as fault:
         message = str(fault) or "is nested too deeply"
         raise InvalidUsage(f"{shown}: {message}; see `deltaspec schema catalog-commits`") from fault
+    try:
+        return _build_ratified(answer)
+    except ValueError as fault:
+        raise InvalidUsage(f"{shown}: {fault}") from fault
+
+
+def convert_answer(answer: Any) -> RatifiedCommits:
+    """Return the answer of a catalog that has the shape of the file.
+
+    Raises:
+        ValueError: it is not such an answer.
+    """
+    return _build_ratified(msgspec.convert(answer, CatalogCommits))
+
+
+def _build_ratified(answer: CatalogCommits) -> RatifiedCommits:
     fault_text = next(_find_faults(answer), None)
     if fault_text is not None:
-        raise InvalidUsage(f"{shown}: {fault_text}")
+        raise ValueError(fault_text)
     return RatifiedCommits(
         latest=answer.latest_version,
         sources={each.version: _name_staged(each) for each in answer.commits},

@@ -29,6 +29,8 @@ from deltaspec.validation.plan import parse_history
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.since import EarlierReport, load_earlier_report
 from deltaspec.validation.stopping import Budget
+from deltaspec.validation.unity_tables import CatalogSource
+from deltaspec.wire.catalog.http import split_address
 
 
 class OptionArguments(TypedDict, total=False):
@@ -50,6 +52,7 @@ class OptionArguments(TypedDict, total=False):
     since: str | None
     confirm: bool
     catalog_commits: str | None
+    catalog: str | None
 
 
 class Options(msgspec.Struct, frozen=True, dict=True):
@@ -82,8 +85,12 @@ class Options(msgspec.Struct, frozen=True, dict=True):
     """Report whose files are not checked again; None to check all."""
     confirm: bool = True
     """Look again at a data file before it is reported."""
-    catalog: RatifiedCommits | None = None
+    ratified: RatifiedCommits | None = None
     """What the catalog of the table says; None if it was not asked."""
+    catalog: str | None = None
+    """Address of the catalog that knows tables such as `uc://catalog.schema.table`; None if none is given."""
+    source: CatalogSource | None = None
+    """The catalog that said it; None for a file."""
 
     @classmethod
     def create(cls, **arguments: Unpack[OptionArguments]) -> Options:
@@ -113,7 +120,8 @@ class Options(msgspec.Struct, frozen=True, dict=True):
             accept=_check_accept_entries(arguments.get("accept", ()), clock_ms),
             baseline=_check_baseline(arguments.get("baseline")),
             confirm=_check_boolean("confirm", arguments.get("confirm", True)),
-            catalog=_load_catalog(arguments.get("catalog_commits")),
+            ratified=_load_ratified(arguments.get("catalog_commits")),
+            catalog=_check_catalog(arguments.get("catalog")),
         )
         _check_selection(options)
         if (file := _check_file("since", arguments.get("since"))) is None:
@@ -233,9 +241,16 @@ def _check_baseline(file: str | None) -> str | None:
     return file
 
 
-def _load_catalog(file: str | None) -> RatifiedCommits | None:
+def _load_ratified(file: str | None) -> RatifiedCommits | None:
     path = _check_file("catalog_commits", file)
     return None if path is None else load_catalog_commits(path)
+
+
+def _check_catalog(address: str | None) -> str | None:
+    """Raise `InvalidUsage` for an address to which no token may be sent."""
+    if address is not None:
+        split_address(address)
+    return address
 
 
 def _check_boolean(name: str, value: bool) -> bool:

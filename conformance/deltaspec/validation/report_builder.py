@@ -147,7 +147,7 @@ def _name_finding(finding: Finding, options: Options) -> str | None:
 
 def _name_source(file: str | None, options: Options) -> str | None:
     """Return where a commit was read from: what the catalog ratified has the name of a published commit."""
-    catalog = options.catalog
+    catalog = options.ratified
     name = parse_log_file_name((file or "").removeprefix(f"{LOG_DIRECTORY}/"))
     if catalog is None or not isinstance(name, CommitName) or name.version not in catalog.sources:
         return file
@@ -246,7 +246,7 @@ def _list_unread_files(result: RunResult) -> Iterator[FilesNotRead]:
     staged = [name for name, each in parsed.items() if isinstance(each, StagedCommit)]
     if result.context.plan.is_unpublished:
         return
-    catalog = result.context.options.catalog
+    catalog = result.context.options.ratified
     if catalog is not None:
         if leftovers := sorted(set(staged) - set(catalog.sources.values())):
             yield list_unread_files("leftovers: the catalog does not name these staged commits", leftovers)

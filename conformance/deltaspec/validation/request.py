@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from deltaspec.errors import InvalidUsage
 from deltaspec.exit_codes import ExitCode
 from deltaspec.report.exit_reason import explain_exit_code
 from deltaspec.report.report_types import Report, compute_exit_code
@@ -16,6 +17,8 @@ from deltaspec.validation.backend_choice import parse_backend
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import PhaseTimer, Progress, ignore_progress
 from deltaspec.validation.stopping import BudgetArgument, parse_budget
+from deltaspec.validation.unity_tables import resolve_table
+from deltaspec.wire.catalog.names import is_catalog_table
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ class ValidateRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to validate, and how."""
 
     table: str
-    """Path, URI, or name in a catalog."""
+    """Path, URI, or name in a catalog, such as `uc://catalog.schema.table`."""
     options: Options
     backend: str = "embedded"
     """`embedded`, `spark` or `spark=MASTER`."""
@@ -70,6 +73,7 @@ def run_request(
         recorded: receives every finding that no entry accepts; None if they are not needed.
         session: `SparkSession` of a run on Spark; None to use the active one of this process, or start one.
     """
+    named, request = request.table, ask_catalog(request)
     timer = PhaseTimer(progress or ignore_progress)
     settings = RunSettings(
         timer,
@@ -90,7 +94,26 @@ def run_request(
         report.stopped or "", compute_exit_code(report, request.fail_on, exit_zero=request.exit_zero)
     )
     report = replace(report, exit_reason=explain_exit_code(report, exit_code, request.fail_on))
+    if is_catalog_table(named):
+        report = replace(report, table=named)
     return Outcome(report, exit_code, timer.finish())
+
+
+def ask_catalog(request: ValidateRequest) -> ValidateRequest:
+    """Return the request with location, credentials and ratified commits of a table that is named by a catalog.
+
+    Raises:
+        InvalidUsage: the name or the address of the catalog is not valid, or `catalog_commits` is given too.
+        TableUnreadable: the catalog knows no such table, refuses access, or its answer cannot be used.
+        StorageUnavailable: the catalog does not answer.
+    """
+    if not is_catalog_table(request.table):
+        return request
+    if request.options.ratified is not None:
+        raise InvalidUsage("--catalog-commits cannot be combined with uc://")
+    found = resolve_table(request.table, request.options.catalog, request.storage)
+    options = replace(request.options, ratified=found.catalog, source=found.source)
+    return replace(request, table=found.location, storage=found.storage, options=options)
 
 
 def _run_on_spark(request: ValidateRequest, settings: RunSettings, session: Any) -> Report:

@@ -30,7 +30,7 @@ def run_embedded(uri: str, options: Options, settings: RunSettings, storage: Sto
 def run_on_store(store: Store, options: Options, settings: RunSettings) -> Report:
     """Validate the table that a store shows. Otherwise as `run_embedded`."""
     listed = load_pinned_listing(store)
-    store = open_catalog(store, options)
+    store = open_catalog(store, options.ratified)
     plan, options = plan_run(store, listed, options)
     findings = options.create_findings()
     findings.acceptance = build_acceptance(

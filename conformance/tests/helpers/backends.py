@@ -55,7 +55,7 @@ def embedded_backend(
 
     def validate(uri: str, options: Options) -> Report:
         table = open_store(uri)
-        store = open_catalog(table, options)
+        store = open_catalog(table, options.ratified)
         plan, options = plan_run(store, table.list_log(), options)
         buckets = LocalBuckets(rows_in_memory, count, rows_of_a_stage=0)
         findings = options.create_findings()
@@ -293,7 +293,7 @@ class InProcessFrame:
         assert found
         assert (tag, payload) == ("tag", "payload")
         count = int(found[1])
-        return self.transform(lambda rows: [row._replace(bucket=row.bucket % count) for row in rows])
+        return self.transform(lambda rows: [Payload(row.tag, row.bucket % count, row.payload) for row in rows])
 
     def transform(self, change: Callable[[Partition], Partition]) -> InProcessFrame:
         """Return the frame with changed partitions."""

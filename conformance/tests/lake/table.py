@@ -47,8 +47,10 @@ class LakeTable:
         return [json.loads(line) for line in self.commit(version).read_text().splitlines()]
 
     def write_commit(self, version: int, actions: list[Action]) -> None:
-        """Write a commit."""
-        self.commit(version).write_text("".join(f"{json.dumps(each)}\n" for each in actions))
+        """Write a commit, without Hadoop's checksum of its earlier content, which Spark would compare."""
+        path = self.commit(version)
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in actions))
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
     def live_adds(self) -> list[Action]:
         """Return the bodies of the live add actions, in the order of their commits; all commits must exist."""

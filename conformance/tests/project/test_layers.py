@@ -121,6 +121,7 @@ LATE_IMPORTS = {
     "deltalake": "is optional",
     "moto": "is optional",
     "werkzeug": "is optional",
+    "httpx": "is optional",
     "hypothesis": "is optional",
     "jinja2": "is optional",
     "markupsafe": "is optional",

@@ -147,14 +147,14 @@ def build_history(place: Path) -> Damaged:
 
 
 def run_kills(server: RunServer, folder: Path, number: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Kill applications until there were so many kills; return counts and faults."""
+    """Kill applications until there were `number` kills; return counts and faults."""
     counts, faults = Counter[str](), list[str]()
     tables = [build_small_table(folder / "small"), build_history(folder / "history")] if number else []
     steps = {}
     for each in tables:
         counted, error = server.apply(each.plan)
-        assert counted is not None
-        assert not error, error
+        assert counted is not None, each.place
+        assert not error, (each.place, error)
         steps[each.place.name] = counted
     rng = random.Random(f"deltaspec repair kills {seed}")
     while counts["kills"] < number:

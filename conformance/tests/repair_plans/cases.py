@@ -133,7 +133,8 @@ def vectors_deleted(table: LakeTable) -> None:
         file.unlink()
 
 
-@repair_case("spark/checkpoint_classic", "set-aside-derived-file", "write-checkpoint")
+@repair_case("delta_rs/orders_checkpointed", "set-aside-derived-file", "write-checkpoint")
+@repair_case("spark/checkpoint_classic", "set-aside-derived-file")  # Hadoop keeps a checksum of the damaged file
 def checkpoint_truncated(table: LakeTable) -> None:
     """A checkpoint is no Parquet file any more."""
     truncate(table.find_in_log("*.checkpoint.parquet"))
@@ -145,7 +146,7 @@ def sidecar_truncated(table: LakeTable) -> None:
     truncate(table.find_in_log("_sidecars/*.parquet"))
 
 
-@repair_case("spark/log_cleaned_up", "set-aside-derived-file", "write-checkpoint")
+@repair_case("spark/log_cleaned_up", "set-aside-derived-file")
 def checkpoint_truncated_after_cleanup(table: LakeTable) -> None:
     """The newest checkpoint is damaged, and the first commits are gone; an earlier checkpoint is complete."""
     truncate(table.find_in_log("*.checkpoint.parquet"))

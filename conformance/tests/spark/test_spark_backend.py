@@ -20,11 +20,13 @@ from deltaspec.report.report_types import Report
 from deltaspec.spark import validate
 from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import build_table_key, write_baseline
+from deltaspec.validation.data import listing_stage
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.spark import jobs, table_access
 from deltaspec.validation.spark.bucket_counts import BucketCounts
 from deltaspec.validation.spark.driver import SparkLog
 from deltaspec.validation.spark.run import run_on_spark
+from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.small_tables import build_table_with_data
 from deltaspec_generators.table_files import commit_info_action, txn_action, write_table
 
@@ -128,6 +130,27 @@ def test_report_does_not_depend_on_how_the_table_is_read(
     assert found.totals == log_totals
     unchecked = {each.rule for each in found.checked.not_checked}
     assert "DAT001" in unchecked
+
+
+def test_executors_list_directories_that_the_log_does_not_name(
+    spark: Any, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(table, copy)
+    for number in range(100):
+        (copy / f"unknown{number}" / "deep").mkdir(parents=True)
+        (copy / f"unknown{number}" / "deep" / "u.parquet").write_bytes(b"12")
+    expected = deltaspec.validate(str(copy), level="files")
+    assert expected.inventory is not None
+    assert expected.inventory.unreferenced_files >= 100
+
+    def list_on_driver(*_: Any) -> Any:
+        raise AssertionError("the driver lists no directory of a part")
+
+    monkeypatch.setattr(listing_stage, "FILES_OF_ONE_TASK", 0)
+    monkeypatch.setattr(LocalStore, "list_files", list_on_driver)
+    monkeypatch.setattr(LocalStore, "list_part", list_on_driver)
+    assert equal_except_backend(validate(spark, str(copy), level="files").report, expected)
 
 
 def test_catalog_table_is_found(spark: Any, table: str) -> None:

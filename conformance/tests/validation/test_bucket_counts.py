@@ -32,8 +32,8 @@ def compute(
     [
         ("log", 2, KIB, None, None, BucketCounts(2)),
         ("log", 2, 119 * MIB, None, None, BucketCounts(4)),
-        ("files", 2, 40 * MIB, 300_000, GIB, BucketCounts(3, 2)),
-        ("footers", 2, 40 * MIB, 300_000, GIB, BucketCounts(3, 11)),
+        ("files", 2, 40 * MIB, 300_000, GIB, BucketCounts(4)),
+        ("footers", 2, 40 * MIB, 300_000, GIB, BucketCounts(4, 8)),
         ("rows", 2, 3 * MIB, 20_000, 20 * MIB, BucketCounts(2, 11)),
         ("rows", 2, MIB, 200, GIB, BucketCounts(2, 4)),
         ("rows", 2, MIB, 200, 100 * GIB, BucketCounts(2, 26)),

@@ -9,18 +9,18 @@ import pytest
 from deltaspec.validation.data import read_ahead
 from deltaspec.validation.data.read_ahead import read_ahead as iter_read_ahead
 
-REMOTE: Any = SimpleNamespace(access=SimpleNamespace(store=SimpleNamespace(is_remote=True)))
-LOCAL: Any = SimpleNamespace(access=SimpleNamespace(store=SimpleNamespace(is_remote=False)))
+REMOTE: Any = SimpleNamespace(is_remote=True)
+LOCAL: Any = SimpleNamespace(is_remote=False)
 FILES: Any = range(100)
 
 
-@pytest.mark.parametrize("run", [REMOTE, LOCAL])
-def test_files_are_yielded_in_order(run: Any) -> None:
+@pytest.mark.parametrize("store", [REMOTE, LOCAL])
+def test_files_are_yielded_in_order(store: Any) -> None:
     def read(number: Any) -> int:
         return int(number) * 2
 
-    assert list(iter_read_ahead(run, FILES, read)) == [(number, number * 2) for number in range(100)]
-    assert list(iter_read_ahead(run, [], read)) == []
+    assert list(iter_read_ahead(store, FILES, read)) == [(number, number * 2) for number in range(100)]
+    assert list(iter_read_ahead(store, [], read)) == []
 
 
 def test_number_of_files_read_ahead_is_bounded() -> None:

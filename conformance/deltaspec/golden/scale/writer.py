@@ -14,6 +14,7 @@ from deltaspec.golden.scale.options import ScaleOptions
 from deltaspec.golden.scale.values import Aggregates, arrow_schema, build_rows, list_columns, select_live
 from deltaspec.protocol.files.deletion_vectors import MAGIC, build_file, build_file_descriptor
 from deltaspec.protocol.log.file_names import commit_name, uuid_checkpoint_name
+from deltaspec.protocol.property_names import CHECKPOINT_POLICY, DELETION_VECTORS
 from deltaspec_generators.action_lines import Line, encode_lines
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, SidecarFile, encode_checkpoint
 from deltaspec_generators.names import build_uuid
@@ -77,9 +78,9 @@ def _build_metadata(options: ScaleOptions) -> Row:
             field = {"name": f"f{level}", "type": nested, "nullable": True, "metadata": {}}
             nested = {"type": "struct", "fields": [field]}
         fields.append({"name": "nested", "type": nested, "nullable": True, "metadata": {}})
-    configuration = {"delta.enableDeletionVectors": "true"} if options.deleted else {}
+    configuration = {DELETION_VECTORS: "true"} if options.deleted else {}
     if options.sidecars:
-        configuration["delta.checkpointPolicy"] = "v2"
+        configuration[CHECKPOINT_POLICY] = "v2"
     body = {
         "id": TABLE_ID,
         "format": {"provider": "parquet", "options": {}},

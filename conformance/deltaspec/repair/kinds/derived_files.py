@@ -14,9 +14,10 @@ from deltaspec.protocol.log.file_names import (
     MultipartCheckpoint,
     SidecarName,
     UuidCheckpoint,
+    classic_checkpoint_name,
     parse_log_file_name,
 )
-from deltaspec.repair.changes import HINT, Change
+from deltaspec.repair.changes import HINT, Change, has_hadoop_checksum
 from deltaspec.repair.context import Context, Proposal, list_rules, refuse_findings
 from deltaspec.repair.plan_format import Repair
 from deltaspec.repair.table_log import LogUnusable, StateTooLarge, open_table_log
@@ -132,7 +133,8 @@ def _build_changes(
 def _read_state(context: Context, version: int) -> Snapshot | None:
     """Return the state of a version without the files that findings concern; None if it is not known or too large."""
     entries = {name: entry for name, entry in context.entries.items() if name not in context.distrusted}
-    if f"{version:020}.checkpoint.parquet" in entries:  # a sound checkpoint of the version remains
+    name = classic_checkpoint_name(version)
+    if name in entries or has_hadoop_checksum(entries, name):  # a sound one remains, or Hadoop would refuse a new one
         return None
     try:
         return open_table_log(context.store, entries, version).read_state()

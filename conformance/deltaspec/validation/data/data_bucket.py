@@ -110,7 +110,7 @@ class DataBucket:
         self.table_commits = TableCommits()
         """All commits; set for the checks of all files."""
         self.values: FileValues | None = None
-        """Receives values that are compared with those of other files; set for the checks of all files."""
+        """Receives values that are compared with the values of other files; set for the checks of all files."""
 
     def get_table_schema(self, version: int) -> TableSchema | None:
         """Return the schema at a version that `LogFacts.schemas` has; None if it is not known."""
@@ -147,7 +147,7 @@ class DataBucket:
     @cached_property
     def later_commits(self) -> LaterCommits:
         """The commits after the validated version."""
-        managed = self.facts.options.catalog is None and self.facts.state.supports(FEATURE)
+        managed = self.facts.options.ratified is None and self.facts.state.supports(FEATURE)
         return LaterCommits(self.access.store, self.facts.plan, catalog_managed=managed)
 
     def commit(self, version: int) -> LogFile:

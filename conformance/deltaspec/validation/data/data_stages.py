@@ -125,7 +125,7 @@ def check_data(
     if facts.since is not None:
         return CheckedFiles(None, aggregates.skipped_files + checked.skipped_files)
     with leaving_undecided():  # it decides no rule
-        if facts.options.catalog is None and (facts.plan.is_unpublished or facts.state.supports(FEATURE)):
+        if facts.options.ratified is None and (facts.plan.is_unpublished or facts.state.supports(FEATURE)):
             facts = replace(facts, staged_files=read_staged_files(facts.store, facts.plan))
         totals = buckets.run_stage(_take_inventory, facts, findings, (LISTING, _REFERENCES))
     return CheckedFiles(totals.inventory or _build_inventory(facts, {}), 0)
@@ -265,7 +265,7 @@ def _check_all_files(facts: LogFacts, findings: Findings, buckets: Buckets, aggr
 
 
 class _ReadValues(msgspec.Struct, frozen=True):
-    """The stage that reads the values of live files that are compared with those of all others."""
+    """The stage that reads the values of live files that are compared with the values of all others."""
 
     commits: TableCommits
     range_count: int

@@ -100,7 +100,7 @@ class _Checker:
     def check(self, files: Iterable[DataFile]) -> None:
         """Check files against the requirements of the versions that have them."""
         chosen = (each for each in files if self._find_groups(each))
-        for data_file, found in read_ahead(self._data, chosen, self._read):
+        for data_file, found in read_ahead(self._data.access.store, chosen, self._read):
             if isinstance(found, Exception):
                 self._mark_unread(data_file, self._find_groups(data_file), found)
                 continue

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
+    from deltaspec.wire.storage.interface import Store
 
 LOCAL_READERS = 4
 """Number of threads that read local files; fewer if there are fewer cores."""
@@ -21,10 +21,10 @@ Result = TypeVar("Result")
 
 
 def read_ahead(
-    data: DataBucket, files: Iterable[DataFile], read: Callable[[DataFile], Result]
+    store: Store, files: Iterable[DataFile], read: Callable[[DataFile], Result]
 ) -> Iterator[tuple[DataFile, Result]]:
     """Yield every file with the result of `read`."""
-    readers = REMOTE_READERS if data.access.store.is_remote else min(LOCAL_READERS, os.cpu_count() or 1)
+    readers = REMOTE_READERS if store.is_remote else min(LOCAL_READERS, os.cpu_count() or 1)
     pool = ThreadPoolExecutor(readers)
     coming: deque[tuple[DataFile, Future[Result]]] = deque()
     try:

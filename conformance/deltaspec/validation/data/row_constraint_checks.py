@@ -80,7 +80,7 @@ def check_row_constraints(data: DataBucket) -> None:
     asked.mark_files_undecided(*data.missing_files)
     reads: list[FileRows] = []
     read_again = partial(read_rows_again, asked, reader.read)
-    for data_file, held in read_ahead(data, data.present_files, reader.read):
+    for data_file, held in read_ahead(data.access.store, data.present_files, reader.read):
         reads.append(build_rows(asked, data_file, held))
         if len(reads) * len(asked.supported) >= _ROWS_AT_ONCE:
             evaluate_file_rows(data, constraint_checks, reads, read_again)

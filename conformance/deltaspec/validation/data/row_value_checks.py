@@ -48,7 +48,7 @@ def check_row_values(data: DataBucket) -> None:
     pending = _Pending(data, table)
     unread: dict[str, str] = {}
     for number, (data_file, held) in enumerate(
-        read_ahead(data, data.present_files, partial(read_data_file, data, table))
+        read_ahead(data.access.store, data.present_files, partial(read_data_file, data, table))
     ):
         data.progress("rows", number, len(data.present_files))
         if isinstance(held, DataFileRows):

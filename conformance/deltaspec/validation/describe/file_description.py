@@ -21,6 +21,7 @@ from deltaspec.validation.instants import AtArgument
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.views.files.partition_facts import ENTRY_END, VALUE_BEGIN
 from deltaspec.views.table.state import TableState
+from deltaspec.wire.catalog.names import is_catalog_table
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 SMALL_FILE_LIMIT = 16 << 20
@@ -46,20 +47,22 @@ def describe_files(
     at: AtArgument = None,
     progress: Callable[[str, int, int | None], None] | None = None,
     storage: StorageSettings = ENVIRONMENT,
+    catalog: str | None = None,
 ) -> FilesDescription:
     """Describe the live data files of a table.
 
     Args:
-        uri: path or URI of the table's root.
+        uri: path or URI of the table's root, or its name in a catalog.
         at: the version, or a time with a time zone; None for the latest version.
         progress: as in `deltaspec.validate`.
         storage: settings of storage clients.
+        catalog: address of the catalog that knows the name.
 
     Raises:
         InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
-    replayed = replay_table(uri, at, progress, storage, compares_files=True, buckets_type=_FileBuckets)
+    replayed = replay_table(uri, at, progress, storage, compares_files=True, buckets_type=_FileBuckets, catalog=catalog)
     facts, live = replayed.facts, replayed.live
     size = pl.when(pl.col("size") >= 0).then(pl.col("size"))
     files = live.select(
@@ -74,7 +77,7 @@ def describe_files(
     small = files.filter(pl.col("size") < SMALL_FILE_LIMIT)
     vectors = files.filter("has_vector")
     return FilesDescription(
-        table=facts.store.uri,
+        table=uri if is_catalog_table(uri) else facts.store.uri,
         version=facts.plan.version,
         files=len(files),
         bytes=_sum(files["size"]),

@@ -19,7 +19,7 @@ from deltaspec.report.description import FeatureState, LogFiles, TableDescriptio
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import replay_log
 from deltaspec.validation.instants import AtArgument, parse_at
-from deltaspec.validation.log.catalog import describe_unasked_catalog
+from deltaspec.validation.log.catalog import describe_unasked_catalog, open_catalog
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.derived_files import build_read_context
 from deltaspec.validation.log.facts import LogFacts
@@ -28,9 +28,12 @@ from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import EmptiedLog, Plan, build_plan
 from deltaspec.validation.progress import ignore_progress
+from deltaspec.validation.unity_tables import resolve_table
 from deltaspec.views.files.file_replay import find_live_files
+from deltaspec.wire.catalog.names import is_catalog_table
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+from deltaspec.wire.storage.ratified_store import RatifiedStore
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _HINT_BYTES = 64 << 20
@@ -39,20 +42,25 @@ MAX_UNREAD = 16
 
 
 def describe_table(
-    uri: str, *, at: AtArgument = None, progress: Callable[[str, int, int | None], None] | None = None
+    uri: str,
+    *,
+    at: AtArgument = None,
+    progress: Callable[[str, int, int | None], None] | None = None,
+    catalog: str | None = None,
 ) -> TableDescription:
     """Describe the state of a table.
 
     Args:
-        uri: path or URI of the table's root.
+        uri: path or URI of the table's root, or its name in a catalog.
         at: the version, or a time with a time zone; None for the latest version.
         progress: as in `deltaspec.validate`.
+        catalog: address of the catalog that knows the name.
 
     Raises:
-        InvalidUsage: the table has no such version.
+        InvalidUsage: the table has no such version, or the name or the address of the catalog is not valid.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
-    replayed = replay_table(uri, at, progress)
+    replayed = replay_table(uri, at, progress, catalog=catalog)
     facts, live = replayed.facts, replayed.live
     store, plan, state = facts.store, facts.plan, facts.state
     rows = live["num_records"]
@@ -64,7 +72,7 @@ def describe_table(
     log = _list_log_files(store, replayed.whole_log, catalog_managed=is_managed)
     readable = find_readable_ranges(plan.entries)
     return TableDescription(
-        table=store.uri,
+        table=uri if is_catalog_table(uri) else store.uri,
         version=plan.version,
         earliest_version=readable[0][0] if readable else None,
         latest_version=readable[-1][1] if readable else None,
@@ -86,7 +94,7 @@ def describe_table(
         domains={name: each.configuration for name, each in sorted(state.domains.items())},
         transactions={app: each.version for app, each in sorted(state.transactions.items())},
         log=log,
-        catalog=describe_unasked_catalog(plan.entries) if is_managed else None,
+        catalog=describe_unasked_catalog(plan.entries) if is_managed and not isinstance(store, RatifiedStore) else None,
         unread_checkpoints=replayed.unread_checkpoints,
     )
 
@@ -113,23 +121,31 @@ def replay_table(
     *,
     compares_files: bool = False,
     buckets_type: type[LocalBuckets] = LocalBuckets,
+    catalog: str | None = None,
 ) -> Replayed:
     """Replay the log without evaluating rules, from the newest checkpoint that can be read.
 
     Args:
-        uri: path or URI of the table's root.
+        uri: path or URI of the table's root, or its name in a catalog.
         at: the version, or a time with a time zone; None for the latest version.
         progress: as in `deltaspec.validate`.
         storage: settings of storage clients.
         compares_files: whether live files have the columns that are compared with derived files.
         buckets_type: receives the file actions.
+        catalog: address of the catalog that knows the name.
 
     Raises:
         InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
+    ratified = None
+    if is_catalog_table(uri):
+        found = resolve_table(uri, catalog, storage)
+        uri, storage, ratified = found.location, found.storage, found.catalog
     store = open_store(uri, storage)
     listed, unread = load_pinned_listing(store), dict[str, str]()
+    store = open_catalog(store, ratified)
+    listed = store.select(listed) if isinstance(store, RatifiedStore) else listed
     version, _ = resolve_at(store, listed, parse_at(at))
     plan = whole_log = build_plan(store.uri, listed, at=version, history="snapshot")
     while True:

@@ -14,7 +14,6 @@ from deltaspec.validation.catalog_commits import RatifiedCommits
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.staged_files import find_published_version, list_unpublished
-from deltaspec.validation.options import Options
 from deltaspec.validation.plan import NO_VERSION, Plan
 from deltaspec.wire.storage.interface import Store
 from deltaspec.wire.storage.ratified_store import RatifiedStore
@@ -22,9 +21,8 @@ from deltaspec.wire.storage.ratified_store import RatifiedStore
 _NOT_KNOWN = "the latest version, and which commits the catalog ratified, are not known"
 
 
-def open_catalog(store: Store, options: Options) -> Store:
+def open_catalog(store: Store, catalog: RatifiedCommits | None) -> Store:
     """Return the table as readers see it that have asked its catalog; the store itself if it was not asked."""
-    catalog = options.catalog
     if catalog is None:
         return store
     return RatifiedStore(store, catalog.sources, catalog.contents, catalog.latest)
@@ -47,27 +45,38 @@ def mark_catalog(facts: LogFacts, findings: Findings) -> None:
 
     Without the catalog, this is what only the catalog knows; with it, where catalog and log contradict each other.
     """
-    catalog, managed = facts.options.catalog, facts.plan.is_unpublished or facts.state.supports(FEATURE)
+    catalog, managed = facts.options.ratified, facts.plan.is_unpublished or facts.state.supports(FEATURE)
     if catalog is None and managed:
         findings.mark_catalog_unknown(describe_unasked_catalog(facts.plan.entries))
     elif catalog is not None:
-        for reason in _find_contradictions(catalog, facts.plan):
+        reasons = list(_find_contradictions(catalog, facts.plan, catalog))
+        if reasons and facts.options.source is not None:
+            # commits may have been ratified and published between the answer and the listing
+            newer = facts.options.source.ask() or catalog
+            reasons = list(_find_contradictions(catalog, facts.plan, newer))
+        for reason in reasons:
             findings.mark_catalog_unknown(reason)
         if managed is False and any(version <= facts.plan.version for version in catalog.sources):
             findings.mark_catalog_unknown(f"no catalog manages the table at version {facts.plan.version}")
 
 
-def _find_contradictions(catalog: RatifiedCommits, plan: Plan) -> Iterator[str]:
-    """Yield where the catalog and the listed log contradict each other."""
+def _find_contradictions(catalog: RatifiedCommits, plan: Plan, newer: RatifiedCommits) -> Iterator[str]:
+    """Yield where the catalog and the listed log contradict each other.
+
+    Args:
+        catalog: answer before the log was listed.
+        plan: has the listing.
+        newer: answer after the log was listed; the same one if the catalog is not asked again.
+    """
     names = {entry.name for entry in plan.listed or ()}
     published = find_published_version(names)
-    if published is not None and published > catalog.latest:
+    if published is not None and published > newer.latest:
         yield (
-            f"the latest version of the catalog is {catalog.latest}, but version {published} is published; "
+            f"the latest version of the catalog is {newer.latest}, but version {published} is published; "
             "later versions were not read"
         )
     for version, name in sorted(catalog.sources.items()):
-        if name is not None and name not in names:
+        if name is not None and name not in names and version in newer.sources:
             yield f"the catalog ratified {name} as version {version}, but the file does not exist"
     known = {*list_published_versions(names), *(version for version, _ in catalog.sources.items())}
     newest = max((version for version in known if version <= catalog.latest), default=NO_VERSION)

@@ -22,7 +22,7 @@ def check_staged_commits(facts: LogFacts, findings: Findings) -> None:
 
     If the catalog was asked, only the commits that it ratified are checked.
     """
-    catalog = facts.options.catalog
+    catalog = facts.options.ratified
     if catalog is not None:
         _check_ratified(facts, findings, catalog)
         return

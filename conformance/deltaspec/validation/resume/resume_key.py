@@ -62,7 +62,7 @@ def build_key(
         "--baseline": None if options.baseline is None else escape_file_name(options.baseline),
         "the set of accepted findings": None if acceptance is None else _list_accepted(acceptance),
         "--since": None if options.since is None else options.since.version,
-        "--catalog-commits": None if options.catalog is None else options.catalog.digest,
+        "--catalog-commits": None if options.ratified is None else options.ratified.digest,
         _LISTING: _compute_listing_digest(plan),
     }
 

@@ -69,7 +69,8 @@ def compute_bucket_counts(store: Store, plan: Plan, options: Options, parallelis
     """
     log_bytes = sum(entry.size_bytes for entry in plan.entries.values())
     bucket_bytes = BYTES_OF_A_BUCKET * (2 if options.level == "log" else 1)
-    log = min(MAX_BUCKETS, max(parallelism, log_bytes // bucket_bytes + 1))
+    rounds = log_bytes // bucket_bytes // parallelism + 1  # each has a task for every core
+    log = min(MAX_BUCKETS, rounds * parallelism)
     if options.level == "log":
         return BucketCounts(log)
     reads = estimate(store, plan)

@@ -9,6 +9,7 @@ import polars as pl
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import RowsByTag, StageOutput
 from deltaspec.validation.data.data_stages import LIVE_FILES
+from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.validation.data.row_constraint_checks import ConstraintRecorder
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
@@ -40,9 +41,8 @@ def evaluate_constraints(facts: LogFacts, findings: Findings, rows: RowsByTag, o
     files = DataFiles(rows[LIVE_FILES])
     open_places: list[int] = []
     found: list[dict[str, Any]] = []
-    for number, data_file in enumerate(files):
+    for number, (data_file, results) in enumerate(read_ahead(facts.store, files, reader.read)):
         output.report_progress("constraints", number, len(files))
-        results = reader.read(data_file)
         if isinstance(results, str):
             recorder.mark_file_undecided(data_file, results)
         elif any(each.undecided is not None for each in results):

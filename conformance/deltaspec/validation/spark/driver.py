@@ -263,7 +263,8 @@ class SparkLog:
         """
         sizes, findings = self.context.plan.sizes, self.findings.copy_without_findings()
         units = split_parts(self._parts, sizes, self.jobs.parallelism) if split else self._parts
-        request = self._sources.request(units, sizes, first=len(self._units))
+        used = {unit.number for unit in self._units if tag_of_actions(unit.number) in self._file_actions.rows}
+        request = self._sources.request(units, sizes, used)
         task = FactsTask(
             self._executor_context,
             self.findings.copy_without_findings(),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
@@ -76,17 +77,18 @@ class Sources:
         self._jobs = jobs
         self._access = access
 
-    def request(self, units: Iterable[U], sizes: Mapping[str, int], first: int = 0) -> LogRequest:
+    def request(self, units: Iterable[U], sizes: Mapping[str, int], used: Container[int] = ()) -> LogRequest:
         """Build the rows for a task, one for each unit.
 
         Args:
             units: files of the log.
             sizes: size in bytes of each, by name relative to `_delta_log`.
-            first: bucket of the first row without content; the others follow.
+            used: buckets of other rows of the task; rows without content get the first other numbers.
         """
         wanted = list(units)
         if self._access.executors_can_read:
-            rows = [value_to_payload(UNIT, bucket, unit) for bucket, unit in enumerate(wanted, first)]
+            free = (bucket for bucket in count() if bucket not in used)
+            rows = [value_to_payload(UNIT, next(free), unit) for unit in wanted]
             return LogRequest(self._jobs.frame(rows), Reader(self._access.executor_store))
         by_file: dict[str, list[Unit]] = defaultdict(list)
         for unit in wanted:

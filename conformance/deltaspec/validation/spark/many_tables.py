@@ -16,11 +16,18 @@ from deltaspec.errors import DeltaspecError
 from deltaspec.validation.request import Outcome, ValidateRequest, run_request
 from deltaspec.validation.spark.catalog import find_table_uri
 from deltaspec.validation.spark.interrupts import JobGroup, default_interrupt_handler
-from deltaspec.validation.spark.jobs import ExecutorMismatch, Jobs, compute_parallelism
+from deltaspec.validation.spark.jobs import (
+    ExecutorMismatch,
+    Jobs,
+    SparkFailed,
+    compute_parallelism,
+    translating_spark_errors,
+)
 from deltaspec.validation.spark.payloads import payload_to_value, value_to_payload
 from deltaspec.validation.spark.session import JobDescription
 from deltaspec.validation.spark.small_tables import SmallTableTask
 from deltaspec.validation.spark.table_access import resolve_local_path
+from deltaspec.wire.catalog.names import is_catalog_table
 from deltaspec.wire.storage.factory import is_local
 from deltaspec.wire.storage.interface import format_local_path
 
@@ -30,6 +37,8 @@ if TYPE_CHECKING:
 _TASKS_PER_SLOT = 4
 """Tasks of a job for each one that runs at once, so that a slow table delays few others."""
 _TABLES_PER_TASK = 4
+_MAX_TABLES = 1000
+"""Limit for the tables of a job, whose reports the driver collects together."""
 _FIRST_TABLES_PER_SLOT = 2
 """Size of the first job, which shows whether the stores answer."""
 
@@ -115,7 +124,8 @@ class _Lake:
         return (lambda: self._run_group(numbers)) if numbers else None
 
     def _take_group(self) -> Iterator[int]:
-        limit = self._slots * (_FIRST_TABLES_PER_SLOT if self._is_first else _TASKS_PER_SLOT * _TABLES_PER_TASK)
+        per_slot = _FIRST_TABLES_PER_SLOT if self._is_first else _TASKS_PER_SLOT * _TABLES_PER_TASK
+        limit = min(self._slots * per_slot, _MAX_TABLES)
         self._is_first = False
         while self._unknown and limit:
             number = self._unknown.popleft()
@@ -137,9 +147,7 @@ class _Lake:
         """Validate the small ones of some tables. The others are appended to the large ones."""
         try:
             outcomes = self._run_on_executors(numbers)
-        except ExecutorMismatch:
-            raise
-        except Exception:  # noqa: BLE001 - one table may have ended an executor; each is tried alone
+        except SparkFailed:  # one table may have ended an executor; each is tried alone
             outcomes = {}
         self._large.extend(number for number in numbers if outcomes.get(number) is None)
         return [
@@ -151,7 +159,7 @@ class _Lake:
     def _run_on_executors(self, numbers: list[int]) -> dict[int, Outcome | None]:
         tasks = min(len(numbers), self._slots * _TASKS_PER_SLOT)
         outcomes: dict[int, Outcome | None] = {}
-        with closing(Jobs(self._session)) as jobs:
+        with translating_spark_errors(), closing(Jobs(self._session)) as jobs:
             named = list(self._name_for_executors(numbers))
             rows = [value_to_payload("tables", task, named[task::tasks]) for task in range(tasks)]
             description = JobDescription(jobs.session)
@@ -177,8 +185,11 @@ class _Lake:
 
 
 def _needs_spark(request: ValidateRequest) -> bool:
-    """Return whether a run writes to places that a backend names differently."""
-    return request.findings_out is not None or request.state is not None
+    """Return whether the driver is needed: a run writes to places that a backend names differently, or asks a catalog.
+
+    Executors do not have the token of the catalog.
+    """
+    return request.findings_out is not None or request.state is not None or is_catalog_table(request.table)
 
 
 def _name_as_given(outcome: Outcome, table: str) -> Outcome:

@@ -64,7 +64,7 @@ def is_small(request: ValidateRequest) -> bool:
     options = request.options
     store = open_store(request.table, request.storage)
     listing = load_pinned_listing(store)
-    plan, _ = plan_run(open_catalog(store, options), listing, options)
+    plan, _ = plan_run(open_catalog(store, options.ratified), listing, options)
     if sum(entry.size_bytes for entry in plan.entries.values()) > SMALL_LOG_BYTES:
         return False
     return options.level in ("log", "files") or _has_few_files(store)

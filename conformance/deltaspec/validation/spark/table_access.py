@@ -98,7 +98,7 @@ def resolve_local_path(uri: str) -> str:
 
 def ask_catalog(access: TableAccess, options: Options) -> TableAccess:
     """Return access to the table as readers that asked its catalog see it, with the listing of the log."""
-    store, executor_store = (open_catalog(each, options) for each in (access.store, access.executor_store))
+    store, executor_store = (open_catalog(each, options.ratified) for each in (access.store, access.executor_store))
     return replace(access, store=store, executor_store=executor_store)
 
 

@@ -172,7 +172,7 @@ def build_row_id_ranges(
     """Return the live files as rows of `row_id_ranges`, ordered by base row id.
 
     Args:
-        live: live files, from `file_replay.find_live_files`: all of them, or those of a range of base row ids.
+        live: live files, from `file_replay.find_live_files`: all of them, or the files of a range of base row ids.
         mark: the high-water mark; None if there is none, or it cannot be read.
         has_high_water_mark: whether there is a high-water mark; None if unknown.
         highest_before: highest default row id of the live files of all ranges before; None if there are none.

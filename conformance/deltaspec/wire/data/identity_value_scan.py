@@ -80,7 +80,7 @@ class IdentityValues(msgspec.Struct):
 
 
 def needs_too_much_memory(blocks: int) -> bool:
-    """Return whether values are so far apart, in so many blocks, that a set of them takes too much memory."""
+    """Return whether values are too far apart, and in too many blocks, for a set of them in memory."""
     return blocks > MAX_BLOCKS
 
 

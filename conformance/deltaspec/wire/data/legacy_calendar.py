@@ -35,15 +35,21 @@ _FIRST_PLAIN_MICROSECOND = int(datetime(1900, 1, 2, tzinfo=UTC).timestamp()) * 1
 """A day after the start of 1900, when 1900 had begun in every time zone."""
 
 
+def _read_writer(parquet: pq.ParquetFile) -> str:
+    """Return the name of the program that wrote a file; empty if it is missing or not UTF-8."""
+    try:
+        return parquet.metadata.created_by or ""
+    except UnicodeDecodeError:
+        return ""
+
+
 def find_first_unambiguous_values(parquet: pq.ParquetFile) -> dict[str, int]:
     """Return Delta type name -> first value that is equal in both calendars; empty for a file in the current calendar.
 
     Values are days (`date`) or microseconds (`timestamp`) since the epoch.
     """
     metadata = parquet.metadata.metadata or {}
-    by_unknown_spark = _VERSION not in metadata and (
-        _SPARK_SCHEMA in metadata or "databricks" in (parquet.metadata.created_by or "")
-    )
+    by_unknown_spark = _VERSION not in metadata and (_SPARK_SCHEMA in metadata or "databricks" in _read_writer(parquet))
     match = re.match(rb"(\d{1,9})\.(\d{1,9})", metadata.get(_VERSION, b""))
     version = (int(match[1]), int(match[2])) if match else None
     found = {}

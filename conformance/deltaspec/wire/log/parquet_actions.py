@@ -344,7 +344,7 @@ def _fits(kind: pa.DataType, target: pa.DataType) -> bool:
 def _batches(
     parquet: pq.ParquetFile, columns: list[str], selected: list[GroupBatches] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of some columns, or only those of selected batches.
+    """Yield the rows of some columns, or only the rows of selected batches.
 
     The next batch is decoded in a thread, without holding the GIL.
     """
