@@ -178,6 +178,12 @@ DELETE_COMPACTION: Fix = (
         by_hand="Delete the compaction file; compactions are optional and the commits have the complete history.",
     ),
 )
+DELETE_COMPACTION_IF_READERS_FAIL: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="If a reader fails on it, delete the compaction file: the commits have the complete history. Otherwise leave it.",
+    ),
+)
 DELETE_COMPACTION_OR_RESTORE: Fix = (
     FixCase(fix_class="restore", condition="the missing commits existed", text="Restore them from backup."),
     FixCase(
@@ -210,7 +216,20 @@ REWRITE_DERIVED_FILE_OR_FIX_WRITER: Fix = (
         value="commit",
         text="The data file is removed in any case. Fix the writer.",
     ),
-    *DELETE_DERIVED_FILE,
+    FixCase(
+        fix_class="decide",
+        condition="the file is a compaction",
+        evidence="source",
+        value="compaction",
+        text="Delete it; compactions are optional.",
+    ),
+    FixCase(
+        fix_class="rewrite",
+        condition="the file is a checkpoint",
+        evidence="source",
+        value="checkpoint",
+        text=REWRITE_CHECKPOINT_BY_HAND,
+    ),
 )
 REWRITE_DERIVED_FILE_OR_RESTORE: Fix = (
     FixCase(fix_class="restore", condition="the file is a commit", evidence="source", value="commit", text=RESTORE),
