@@ -136,3 +136,17 @@ ASSIGN_FIELD_IDS: Fix = (
         text="It rewrites the files. Nothing is needed if no Iceberg client reads the table.",
     ),
 )
+ADD_FEATURE_OF_TYPE: Fix = (
+    _run(
+        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.feature.{unsupported_feature}' = 'supported')",
+        text="Clients that do not support the feature then refuse the table instead of misreading it. Do not drop the "
+        "column: its values would be lost.",
+    ),
+)
+ADD_TYPE_WIDENING: Fix = (
+    _run(
+        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')",
+        text="Clients that do not support the feature then refuse the table instead of misreading it. To remove the "
+        "record, run `ALTER TABLE t DROP FEATURE typeWidening` afterwards, which rewrites older files.",
+    ),
+)

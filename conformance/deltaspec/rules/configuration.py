@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.command_fixes import NAME_PROPERTY_WITH_PREFIX, UNSET_PROPERTY, UNSET_UNDEFINED_PROPERTY
-from deltaspec.rules.fixes import SET_VALID_PROPERTY
+from deltaspec.rules.fixes import SET_VALID_PROPERTY, UNSET_PROPERTY_OR_RESTORE_LOG
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import configuration
 
@@ -60,14 +60,12 @@ def undefined_property_value() -> pl.Expr:
     ),
     view=configuration,
     divergence="E43",
+    fix=UNSET_PROPERTY_OR_RESTORE_LOG,
 )
 def property_without_feature() -> pl.Expr:
     """A table property requires a feature that the protocol does not support.
 
     The property has no effect. The protocol does not say whether a writer may set it, and some engines apply it anyway.
-    Fix (repair): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
-    unset the property. A new feature can lock out older clients. If the engine cannot load the table, as Delta
-    Spark with in-commit timestamps, the command fails too: restore the log from backup.
 
     Conforms::
         property: "delta.enableDeletionVectors", unsupported_feature: null

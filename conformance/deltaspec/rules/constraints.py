@@ -29,7 +29,7 @@ def column_metadata_without_feature() -> pl.Expr:
 
     Writers ignore it: values are not generated and not checked. The protocol does not say whether the metadata may
     exist without the feature.
-    Fix (repair): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
+    Fix (decide): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
     remove the metadata from the column. Then check the rows that were written in between.
 
     Conforms::

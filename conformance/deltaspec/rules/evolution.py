@@ -18,7 +18,7 @@ def used_feature_not_listed() -> pl.Expr:
     The old protocol versions implied the feature. Time travel needs it but readers do not know, and constraints or
     generated columns are no longer enforced. (The upgrading commit may also have dropped the feature on purpose; the
     log does not show that.)
-    Fix (repair): If the feature was not dropped on purpose, run `ALTER TABLE t SET TBLPROPERTIES
+    Fix (decide): If the feature was not dropped on purpose, run `ALTER TABLE t SET TBLPROPERTIES
     ('delta.feature.NAME' = 'supported')`. Then check the rows that were written in between.
 
     Conforms::

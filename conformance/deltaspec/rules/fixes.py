@@ -6,6 +6,7 @@ Each case is an action that a data engineer can take and loses no data, or says 
 from deltaspec.fix_cases import Fix, FixCase
 from deltaspec.rules.fix_texts import RESTORE, RESTORE_IF_LOADABLE, REWRITE_CHECKPOINT_BY_HAND
 
+_IF_NO_VERSION_HAS_IDS = "If no version has the right ids, copy the rows to a new table, or disable the compatibility."
 RESTORE_VERSION: Fix = (FixCase(fix_class="restore", text=RESTORE),)
 RESTORE_VERSION_AND_MAPPING: Fix = (
     FixCase(
@@ -177,6 +178,12 @@ DELETE_COMPACTION: Fix = (
         by_hand="Delete the compaction file; compactions are optional and the commits have the complete history.",
     ),
 )
+DELETE_COMPACTION_IF_READERS_FAIL: Fix = (
+    FixCase(
+        fix_class="decide",
+        text="If a reader fails on it, delete the compaction file: the commits have the complete history. Otherwise leave it.",
+    ),
+)
 DELETE_COMPACTION_OR_RESTORE: Fix = (
     FixCase(fix_class="restore", condition="the missing commits existed", text="Restore them from backup."),
     FixCase(
@@ -209,7 +216,20 @@ REWRITE_DERIVED_FILE_OR_FIX_WRITER: Fix = (
         value="commit",
         text="The data file is removed in any case. Fix the writer.",
     ),
-    *DELETE_DERIVED_FILE,
+    FixCase(
+        fix_class="decide",
+        condition="the file is a compaction",
+        evidence="source",
+        value="compaction",
+        text="Delete it; compactions are optional.",
+    ),
+    FixCase(
+        fix_class="rewrite",
+        condition="the file is a checkpoint",
+        evidence="source",
+        value="checkpoint",
+        text=REWRITE_CHECKPOINT_BY_HAND,
+    ),
 )
 REWRITE_DERIVED_FILE_OR_RESTORE: Fix = (
     FixCase(fix_class="restore", condition="the file is a commit", evidence="source", value="commit", text=RESTORE),
@@ -322,26 +342,26 @@ COMPARE_ROWS_CHANGED: Fix = (
         text="Reload consumers from a snapshot. The writer must set dataChange true when rows change.",
     ),
 )
-ASSIGN_NESTED_IDS: Fix = (
+RESTORE_NESTED_IDS: Fix = (
     FixCase(
-        fix_class="decide",
+        fix_class="restore",
         condition="ids occur twice",
         evidence="duplicate_ids",
-        text="Copy the rows to a new table, or disable the compatibility. `REORG TABLE t APPLY (UPGRADE UNIFORM "
-        "(ICEBERG_COMPAT_VERSION=2))` keeps an id that occurs twice.",
+        text=f"{RESTORE} {_IF_NO_VERSION_HAS_IDS} `REORG TABLE t APPLY (UPGRADE UNIFORM ...)` keeps an id that occurs "
+        "twice.",
     ),
     FixCase(
-        fix_class="decide",
+        fix_class="restore",
         condition="ids are out of range",
         evidence="out_of_range_ids",
-        text="Copy the rows to a new table, or disable the compatibility.",
+        text=f"{RESTORE} {_IF_NO_VERSION_HAS_IDS}",
     ),
     FixCase(
-        fix_class="decide",
+        fix_class="restore",
         condition="ids are missing",
         evidence="missing_ids",
-        text="Run `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` in Delta Spark, which assigns them "
-        "and rewrites the files, or disable the compatibility.",
+        text=f"{RESTORE} {_IF_NO_VERSION_HAS_IDS} `REORG TABLE t APPLY (UPGRADE UNIFORM ...)` assigns new ids, but keeps "
+        "files that were written under the compatibility with other ids (ICE023).",
     ),
 )
 DISABLE_COMPATIBILITY: Fix = (
@@ -369,5 +389,20 @@ WRITE_NEW_CHECKPOINT: Fix = (
     FixCase(
         fix_class="rewrite",
         text="Write a new checkpoint with a corrected writer. The current checkpoint can stay if your readers accept it.",
+    ),
+)
+UNSET_PROPERTY_OR_RESTORE_LOG: Fix = (
+    FixCase(
+        fix_class="decide",
+        condition="the engine loads the table",
+        text="Unset the property with `ALTER TABLE t UNSET TBLPROPERTIES`. If the table needs the feature, set the "
+        "property again: Delta Spark then adds the feature, which can lock out older clients. With in-commit timestamps, "
+        "Delta Spark reports DELTA_MISSING_COMMIT_TIMESTAMP once, after it has committed.",
+    ),
+    FixCase(
+        fix_class="restore",
+        condition="it refuses the table, as Delta Spark does from writer version 7",
+        text="Restore the log from a backup of the last version without the property, then repeat later changes with a "
+        "corrected writer. `ALTER TABLE` and `RESTORE TABLE` fail as well.",
     ),
 )

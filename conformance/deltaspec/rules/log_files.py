@@ -4,9 +4,9 @@ import polars as pl
 
 from deltaspec.rules.fixes import (
     DELETE_CHECKSUM_OR_RESTORE,
-    DELETE_COMPACTION,
+    DELETE_COMPACTION_IF_READERS_FAIL,
     DELETE_COMPACTION_OR_RESTORE,
-    REWRITE_CHECKPOINT,
+    WRITE_NEW_CHECKPOINT,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.log_files import listing
@@ -37,7 +37,7 @@ def commit_missing() -> pl.Expr:
     return pl.col("missing_commits_before") > 0
 
 
-@rule("LOG002", requires="compaction.range-ascends", view=listing, fix=DELETE_COMPACTION)
+@rule("LOG002", requires="compaction.range-ascends", view=listing, fix=DELETE_COMPACTION_IF_READERS_FAIL)
 def invalid_compaction_range() -> pl.Expr:
     """A log compaction does not end after its start version.
 
@@ -53,7 +53,7 @@ def invalid_compaction_range() -> pl.Expr:
     return (pl.col("kind") == "compaction") & (pl.col("end_version") <= pl.col("version"))
 
 
-@rule("LOG003", requires="checkpoint.multipart-parts", view=listing, fix=REWRITE_CHECKPOINT)
+@rule("LOG003", requires="checkpoint.multipart-parts", view=listing, fix=WRITE_NEW_CHECKPOINT)
 def multipart_checkpoint_with_one_part() -> pl.Expr:
     """A multipart checkpoint has only one part.
 
@@ -273,7 +273,13 @@ def commits_before_first_checkpoint() -> pl.Expr:
     return (pl.col("unreachable_commits") > 0) & _cleaned_up_by("r3", "current")
 
 
-@rule("LOG021", requires="cleanup.deletes-compactions", view=listing, divergence="E51", fix=DELETE_COMPACTION)
+@rule(
+    "LOG021",
+    requires="cleanup.deletes-compactions",
+    view=listing,
+    divergence="E51",
+    fix=DELETE_COMPACTION_IF_READERS_FAIL,
+)
 def compaction_left_by_cleanup() -> pl.Expr:
     """A log compaction starts at a commit that was deleted by cleanup.
 

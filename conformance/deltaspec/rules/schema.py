@@ -2,19 +2,22 @@
 
 import polars as pl
 
-from deltaspec.rules.command_fixes import ALLOW_NULL
+from deltaspec.rules.command_fixes import ADD_FEATURE_OF_TYPE, ALLOW_NULL
 from deltaspec.rules.fixes import SYNC_OR_CHOOSE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import schema_fields
 
 
-@rule("SCH001", requires=("schema.types-need-features", "variant.feature"), view=schema_fields)
+@rule(
+    "SCH001",
+    requires=("schema.types-need-features", "variant.feature"),
+    view=schema_fields,
+    fix=ADD_FEATURE_OF_TYPE,
+)
 def type_without_feature() -> pl.Expr:
     """A column has a type whose feature the protocol does not support.
 
     Clients that do not know the type assume that they can read the table, and fail or misread the column.
-    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with the feature of the
-    type, if all clients of the table may need it. Do not drop the column: its values would be lost.
 
     Conforms::
         unsupported_feature: null

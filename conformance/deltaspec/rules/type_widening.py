@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.command_fixes import ADD_TYPE_WIDENING
 from deltaspec.rules.fixes import DISABLE_COMPATIBILITY, RESTORE_TYPE_CHANGES
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.file_columns import file_columns
@@ -11,14 +12,17 @@ from deltaspec.views.table.type_widening import recorded_type_changes, type_chan
 # Type changes recorded in schemas
 
 
-@rule("WID001", requires="type-widening.feature", view=recorded_type_changes, without_feature=True)
+@rule(
+    "WID001",
+    requires="type-widening.feature",
+    view=recorded_type_changes,
+    without_feature=True,
+    fix=ADD_TYPE_WIDENING,
+)
 def type_changes_without_feature() -> pl.Expr:
     """A column records type changes although the protocol does not support typeWidening.
 
     Readers that do not know the feature assume that older files have the current type, and fail or misread them.
-    Fix (decide): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.typeWidening' = 'supported')`, if all clients
-    of the table may need it. To remove the record, run `ALTER TABLE t DROP FEATURE typeWidening` afterwards, which
-    rewrites older files.
 
     Conforms::
         type_widening_supported: true

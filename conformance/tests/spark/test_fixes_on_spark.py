@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fixes.proof import Subject, prove
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from spark.session import create, insert, run
 
 import deltaspec
+from deltaspec.repair.apply import apply_plan
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 
@@ -53,14 +56,14 @@ def validate(table: Path, **options: Any) -> Report:
     return deltaspec.validate(str(table), level="rows", **options)
 
 
-def find_new_violations(table: Path, version: int) -> list[str]:
-    """Return the violations in a version or a later one."""
-    report = validate(table)
-    return [
-        f"{each.rule} {each.file} {each.path} {each.evidence}"
-        for each in report.findings
+def find_new_violations(table: Path, version: int) -> set[str]:
+    """Return the rules with violations in a version or a later one."""
+    found = validate(table).findings
+    return {
+        each.rule
+        for each in found
         if each.severity == "violation" and (each.version is None or each.version >= version)
-    ]
+    }
 
 
 def compact_without_vector(spark: Any, table: Path, *, with_statistics: bool = True) -> None:
@@ -94,6 +97,13 @@ def test_restore_repairs_a_compaction_without_the_vector(spark: Any, tmp_path: P
     run(spark, str(table), "RESTORE TABLE {t} TO VERSION AS OF 2")
     assert read_ids(spark, table) == [*range(8)]
     assert read_ids(spark, table, 2) == [*range(8)]
+    # the faulty remove is the second one of the file; RESTORE writes a checkpoint, where Delta Spark keeps the first
+    assert find_new_violations(table, 4) == {"CKP034"}
+    assert RULES["CKP034"].fix_class == "repair"
+    deltaspec.plan_repair(str(table), output=str(tmp_path / "plan"))
+    apply_plan(tmp_path / "plan")
+    assert find_new_violations(table, 4) == set()
+    assert read_ids(spark, table) == [*range(8)]
 
 
 def test_deletion_by_a_condition_loses_both_copies(spark: Any, tmp_path: Path) -> None:
@@ -162,7 +172,7 @@ def test_table_that_lost_its_mapping_is_copied_not_restored(spark: Any, tmp_path
         (1, "a"),
         (2, "b"),
     ]
-    assert find_new_violations(copy, 0) == []
+    assert find_new_violations(copy, 0) == set()
 
 
 def test_wide_bounds_lose_no_rows(spark: Any, tmp_path: Path) -> None:
@@ -182,6 +192,94 @@ def test_wide_bounds_lose_no_rows(spark: Any, tmp_path: Path) -> None:
     forget_snapshots(spark)
     for number in range(3):
         assert spark.sql(f"SELECT * FROM delta.`{table}` WHERE id = {number}").count() == 1
+    run(spark, str(table), "INSERT OVERWRITE {t} SELECT * FROM {t}")
+    assert "STA004" not in validate(table, history="latest").totals
+    assert read_ids(spark, table) == [0, 1, 2]
+
+
+def write_map_with_equal_ids(spark: Any, table: Path) -> None:
+    """Write a row under Iceberg compatibility, and then a commit that gives the key and value of a map one id."""
+    create(spark, str(table), "id LONG, m MAP<STRING, LONG>", columnMapping__mode="name", enableIcebergCompatV2=True)
+    insert(spark, str(table), "(1, map('a', 1))")
+    metadata = find_action(table, 0, "metaData")
+    schema = json.loads(metadata["schemaString"])
+    ids = get_nested_ids(schema)
+    ids |= dict.fromkeys(ids, min(ids.values()))
+    metadata["schemaString"] = json.dumps(schema)
+    write_commit(table, 2, [{"commitInfo": {"timestamp": 1, "operation": "SET"}}, {"metaData": metadata}])
+
+
+def get_nested_ids(schema: dict[str, Any]) -> dict[str, int]:
+    ids: dict[str, int] = schema["fields"][1]["metadata"]["delta.columnMapping.nested.ids"]
+    return ids
+
+
+def test_restore_ends_duplicate_nested_ids_that_reorg_keeps(spark: Any, tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    write_map_with_equal_ids(spark, table)
+    (finding,) = (each for each in validate(table).findings if each.rule == "ICE010")
+    assert finding.fix_case is not None
+    case = RULES["ICE010"].fix_cases[finding.fix_case]
+    assert (case.fix_class, case.condition) == ("restore", "ids occur twice")
+    assert finding.evidence["last_legal_version"] == 1
+    forget_snapshots(spark)
+    run(spark, str(table), "REORG TABLE {t} APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))")
+    kept = get_nested_ids(json.loads(find_action(table, 3, "metaData")["schemaString"]))
+    assert len(set(kept.values())) == 1
+    run(spark, str(table), "RESTORE TABLE {t} TO VERSION AS OF 1")
+    newest = max(int(each.stem) for each in (table / "_delta_log").glob("*.json"))
+    assert len(set(get_nested_ids(json.loads(find_action(table, newest, "metaData")["schemaString"])).values())) == 2
+    assert find_new_violations(table, newest) == set()
+    assert read_ids(spark, table) == [1]
+
+
+def enable_timestamps_without_the_feature(table: Path) -> None:
+    metadata = find_action(table, 0, "metaData")
+    metadata["configuration"] |= {"delta.enableInCommitTimestamps": "true"}
+    write_commit(table, 2, [{"commitInfo": {"timestamp": 1, "operation": "SET"}}, {"metaData": metadata}])
+
+
+def test_backup_of_the_log_repairs_timestamps_without_the_feature(spark: Any, tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    create(spark, str(table), "id LONG", enableDeletionVectors=True)
+    insert(spark, str(table), "(1)")
+    shutil.copytree(table / "_delta_log", tmp_path / "backup")
+    enable_timestamps_without_the_feature(table)
+    assert validate(table).totals == {"CFG002": 1}
+    refusing = RULES["CFG002"].fix_cases[1]
+    assert refusing.fix_class == "restore"
+    assert refusing.text.startswith("Restore the log from a backup of the last version without the property")
+    forget_snapshots(spark)
+    for command in (
+        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.feature.inCommitTimestamp' = 'supported')",
+        "ALTER TABLE {t} UNSET TBLPROPERTIES ('delta.enableInCommitTimestamps')",
+        "RESTORE TABLE {t} TO VERSION AS OF 1",
+    ):
+        with pytest.raises((PySparkException, Py4JError), match="DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH"):
+            run(spark, str(table), command)
+    shutil.rmtree(table / "_delta_log")
+    shutil.copytree(tmp_path / "backup", table / "_delta_log")
+    assert read_ids(spark, table) == [1]
+    insert(spark, str(table), "(2)")
+    assert read_ids(spark, table) == [1, 2]
+    assert find_new_violations(table, 0) == set()
+
+
+def test_unset_repairs_timestamps_without_the_feature_if_the_table_loads(spark: Any, tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    create(spark, str(table), "id LONG")
+    insert(spark, str(table), "(1)")
+    enable_timestamps_without_the_feature(table)
+    assert "after it has committed" in RULES["CFG002"].fix_cases[0].text
+    forget_snapshots(spark)
+    with pytest.raises((PySparkException, Py4JError), match="DELTA_MISSING_COMMIT_TIMESTAMP"):
+        run(spark, str(table), "ALTER TABLE {t} UNSET TBLPROPERTIES ('delta.enableInCommitTimestamps')")
+    assert find_action(table, 3, "metaData")["configuration"] == {}
+    forget_snapshots(spark)
+    run(spark, str(table), "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')")
+    assert "inCommitTimestamp" in find_action(table, 4, "protocol")["writerFeatures"]
+    assert find_new_violations(table, 3) == set()
+    assert read_ids(spark, table) == [1]
 
 
 @pytest.mark.parametrize(

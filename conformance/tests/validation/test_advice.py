@@ -108,12 +108,12 @@ def test_commands_have_the_table_and_the_values_of_the_finding(tmp_path: Path) -
 
 
 def test_advice_that_failed_on_delta_spark_is_no_longer_given() -> None:
-    assert RULES["CFG002"].fix_class == "repair"
-    assert "If the engine cannot load the table" in RULES["CFG002"].fix
+    assert [each.fix_class for each in RULES["CFG002"].fix_cases] == ["decide", "restore"]
+    assert "If it refuses the table, as Delta Spark does from writer version 7" in RULES["CFG002"].fix
     assert RULES["CMP032"].fix_class == "restore"
     assert "Delta Spark refuses to `RESTORE`" in RULES["CMP032"].fix
     twice = RULES["ICE010"].fix_cases[0]
-    assert (twice.condition, twice.fix_class) == ("ids occur twice", "decide")
-    assert twice.text.startswith("Copy the rows to a new table")
+    assert (twice.condition, twice.fix_class) == ("ids occur twice", "restore")
+    assert "keeps an id that occurs twice" in twice.text
     assert "no rows are lost" not in RULES["COM020"].fix
     assert "data skipping would lose rows" not in RULES["STA004"].fix

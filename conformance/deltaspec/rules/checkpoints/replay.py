@@ -101,7 +101,8 @@ def tombstone_differs_in_checkpoint() -> pl.Expr:
     """A tombstone in a checkpoint differs from the remove action that the commits leave.
 
     `VACUUM` uses the deletion time, readers of the change data feed use dataChange and the deletion vector, and tools
-    that sum up removed bytes use the size. Clients that start from the checkpoint read a wrong value.
+    that sum up removed bytes use the size. Clients that start from the checkpoint read a wrong value. Delta Spark keeps
+    the first tombstone of a file that is removed twice, although the last one counts.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: missing, field: null, recorded: null, is_extended: true

@@ -5,8 +5,8 @@ import polars as pl
 from deltaspec.rules.command_fixes import DISABLE_FIRST_COMPATIBILITY
 from deltaspec.rules.file_fixes import RECOMPUTE_STATISTICS, REWRITE_FILE_WITH_MICROSECONDS
 from deltaspec.rules.fixes import (
-    ASSIGN_NESTED_IDS,
     DISABLE_COMPATIBILITY,
+    RESTORE_NESTED_IDS,
     RESTORE_REPLACED_CONTENT,
     RESTORE_VERSION_AND_ICEBERG_IDS,
 )
@@ -173,7 +173,7 @@ def _is_under_v2() -> pl.Expr:
     return pl.col("compatibility") == "V2"
 
 
-@rule("ICE010", requires="iceberg-v2.nested-ids", view=nested_ids, fix=ASSIGN_NESTED_IDS)
+@rule("ICE010", requires="iceberg-v2.nested-ids", view=nested_ids, fix=RESTORE_NESTED_IDS)
 def nested_field_without_unique_id() -> pl.Expr:
     """An array element, map key or map value has no unique 32-bit id.
 
