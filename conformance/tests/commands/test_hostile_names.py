@@ -135,7 +135,7 @@ def test_every_format_is_valid(output_format: str, folder: str) -> None:
     assert run("baseline", "update", baseline, table)[0] == 0
     for more in (findings, state):
         code, _, errors = run("validate", table, "--baseline", baseline, "--report", f"{output_format}:{report}", *more)
-        assert code == 3, errors
+        assert code == 0, errors
         READERS[output_format](Path(report).read_bytes())
     assert Path(findings[1]).stat().st_size > 0
     code, _, errors = run(

@@ -134,11 +134,11 @@ def transactions_counted_by_the_writer(transaction: Transaction, actions: list[A
 
 @mutant(Writer.apply, "transaction.atomic", suites=("write",), origin="txn-001")
 def transactions_committed_afterwards(
-    original: Method, writer: Writer, table: str, operation: Operation, commit: Any
+    original: Method, writer: Writer, table: str, operation: Operation, commit: Any, catalog: Any
 ) -> Any:
     """Writes the transaction in a commit after the commit of the data."""
     if not commit.get("txn"):
-        return original(writer, table, operation, commit)
+        return original(writer, table, operation, commit, catalog)
     original(writer, table, operation, {**commit, "txn": None})
     nothing = {"kind": "set-properties", "properties": {}}
     return original(writer, table, nothing, {"txn": commit["txn"]})
@@ -165,27 +165,31 @@ def removed_domains_emptied(transaction: Transaction, actions: list[Action]) -> 
 
 @mutant(Writer.apply, "transaction.atomic", suites=("write",), origin="log-016")
 def success_reported_as_conflict(
-    original: Method, writer: Writer, table: str, operation: Operation, commit: Any
+    original: Method, writer: Writer, table: str, operation: Operation, commit: Any, catalog: Any
 ) -> Any:
     """Reports a conflict for a delete that was committed."""
-    answer = original(writer, table, operation, commit)
+    answer = original(writer, table, operation, commit, catalog)
     if operation["kind"] == "delete" and answer["committed"]:
         raise EngineError("conflict", "the lock was lost", phase="commit", retryable=True)
     return answer
 
 
 @mutant(Writer.apply, "log.versions-atomic", suites=("write",))
-def old_version_answered(original: Method, writer: Writer, table: str, operation: Operation, commit: Any) -> Any:
+def old_version_answered(
+    original: Method, writer: Writer, table: str, operation: Operation, commit: Any, catalog: Any
+) -> Any:
     """Answers with the version before the commit."""
-    answer = original(writer, table, operation, commit)
+    answer = original(writer, table, operation, commit, catalog)
     return {**answer, "version": answer["version"] - 1} if answer.get("version") else answer
 
 
 @mutant(Writer.apply, "transaction.atomic", suites=("write",))
-def refusals_committed(original: Method, writer: Writer, table: str, operation: Operation, commit: Any) -> Any:
+def refusals_committed(
+    original: Method, writer: Writer, table: str, operation: Operation, commit: Any, catalog: Any
+) -> Any:
     """Leaves an empty commit after it has refused an operation."""
     try:
-        return original(writer, table, operation, commit)
+        return original(writer, table, operation, commit, catalog)
     except EngineError:
         log = Path(table) / LOG_DIRECTORY
         if log.is_dir():
