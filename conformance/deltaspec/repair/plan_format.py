@@ -98,7 +98,7 @@ class VerdictSummary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class RowComparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rows before and after, by file: of all live files if the plan writes a checkpoint, else of files in the commit."""
+    """Rows before and after, by file: all live files if the plan writes a checkpoint, else files in the commit."""
 
     equal_files: _Size
     """Compared files with the same rows before and after."""
