@@ -95,8 +95,8 @@ class _WritesOutsideTheTable(Writer):
 
 
 class _LosesDomains(Writer):
-    def apply(self, table: str, operation: Operation, commit: Mapping[str, Any]) -> dict[str, Any]:
-        return super().apply(table, operation, {**commit, "domains": None})
+    def apply(self, table: str, operation: Operation, commit: Mapping[str, Any], catalog: Any = None) -> dict[str, Any]:
+        return super().apply(table, operation, {**commit, "domains": None}, catalog)
 
 
 class _TransactionWithoutConstraints(_UncheckedTransaction):
@@ -109,9 +109,9 @@ class _AcceptsForbiddenRows(Writer):
 
 
 class _LeavesACommitAfterRefusing(Writer):
-    def apply(self, table: str, operation: Operation, commit: Mapping[str, Any]) -> dict[str, Any]:
+    def apply(self, table: str, operation: Operation, commit: Mapping[str, Any], catalog: Any = None) -> dict[str, Any]:
         try:
-            return super().apply(table, operation, commit)
+            return super().apply(table, operation, commit, catalog)
         except EngineError:
             log = Path(table) / "_delta_log"
             (log / commit_name(len(list(log.glob("*.json"))))).write_text('{"commitInfo":{}}\n')

@@ -213,7 +213,7 @@ def test_same_seed_gives_the_same_history() -> None:
 def test_histories_use_every_kind_and_forbidden_writes() -> None:
     histories = [draw_history(SeededChoices(1, number), OFFER) for number in range(300)]
     kinds = {step.kind for steps in histories for step in steps}
-    assert set(OFFER.kinds) - kinds == set()
+    assert set(OFFER.kinds) - kinds == {"publish"}  # only the suite of catalogs asks it
     known = load_requirements()
     forbidden: set[str] = set()
     for steps in histories:

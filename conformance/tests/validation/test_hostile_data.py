@@ -239,7 +239,7 @@ def test_directory_of_20000_files_is_listed_once(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(local.os, "scandir", record)
     report = deltaspec.validate(str(root), level="rows")
     assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
-    assert listed.count(str(root)) == 1
+    assert [os.path.normpath(each) for each in listed].count(str(root)) == 1
 
 
 # files that change during the run
