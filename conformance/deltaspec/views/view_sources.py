@@ -94,7 +94,7 @@ VIEW_SOURCES: dict[str, ViewSource] = {
     "iceberg_v3": ViewSource(("views.table.state.TableState.apply",), ("validation.log.history_reader.read_history",)),
     "identity_values": ViewSource(
         ("views.data.identity_values.build_identity_value_row",),
-        ("validation.data.value_comparison.EvaluateFiles",),
+        ("validation.data.value_comparison.EvaluateFiles.__call__",),
     ),
     "idle_removes": ViewSource(
         ("views.files.idle_removes.build_idle_remove_rows",), ("validation.log.replay_stage.check_paths",)
@@ -173,7 +173,8 @@ VIEW_SOURCES: dict[str, ViewSource] = {
         ("validation.log.row_id_range_checks.check_row_ids",),
     ),
     "row_id_files": ViewSource(
-        ("validation.data.row_id_checks.check_live_row_ids",), ("validation.data.value_comparison.EvaluateFiles",)
+        ("validation.data.row_id_checks.check_live_row_ids",),
+        ("validation.data.value_comparison.EvaluateFiles.__call__",),
     ),
     "row_id_marks": ViewSource(
         ("views.files.row_id_marks.build_row_id_mark_rows",),

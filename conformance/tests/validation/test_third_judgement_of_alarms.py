@@ -25,7 +25,7 @@ from helpers.judged_tables import (
 
 import deltaspec
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Naming
-from deltaspec_generators.data_files.map_annotations import annotate_key_values
+from deltaspec_generators.data_files.legacy_nesting import store_as
 from deltaspec_generators.small_tables import (
     add_data_file,
     build_table_with_data,
@@ -216,7 +216,7 @@ def test_old_dates(case: Case, tmp_path: Path) -> None:
 def annotate_logs(files: TableFiles) -> TableFiles:
     for path, data in encode_table(files).items():
         if path.endswith(".parquet") and "_delta_log" in path:
-            files.extra[path] = annotate_key_values(data)
+            files.extra[path] = store_as(data, "unknown-maps")
     return files
 
 
