@@ -59,6 +59,13 @@ _TIMEOUT_SCALE = click.option(
 @click.option("--tables", type=CountRange(min=0), default=100, show_default=True, help="Number of drawn tables.")
 @click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
 @click.option(
+    "--revision",
+    type=click.Choice(["r1", "r2", "r3", "current"]),
+    default="current",
+    show_default=True,
+    help="Revision of the protocol that the drawn tables follow. Written tables are of the current one, and left out.",
+)
+@click.option(
     "--import",
     "imported",
     type=click.Path(file_okay=False),
@@ -90,6 +97,7 @@ def test(
     suites: list[str],
     tables: int,
     seed: int,
+    revision: str,
     imported: str | None,
     golden: bool,
     others: list[str],
@@ -126,12 +134,14 @@ def test(
         raise InvalidUsage("--with needs --suite write")
     require_events(events, resume=resume)
     entries = load_known_failures(Path(known)) if known else []
+    if revision != "current" and (golden or imported is not None):
+        raise InvalidUsage("--revision is for drawn tables; it cannot be combined with --golden or --import")
     if golden:
         if imported is not None:
             raise InvalidUsage("--golden cannot be combined with --import")
         plan = SuitePlan(Corpus(0, 0, written=False, golden=True), select_suites(suites), _build_filter(select), jobs)
     elif imported is None:
-        plan = build_suite_plan(select_suites(suites), seed, tables, _build_filter(select), jobs)
+        plan = build_suite_plan(select_suites(suites), seed, tables, _build_filter(select), jobs, revision)
     else:
         if suites or save is not None:
             raise InvalidUsage("--import cannot be combined with --suite or --save")
@@ -243,6 +253,7 @@ def _run(
         tables=max(plan.corpus.tables, plan.corpus.histories),
         imported=imported,
         golden=plan.corpus.golden,
+        revision=plan.corpus.revision,
         suites=tuple(plan.suites),
         seconds=round(time.monotonic() - started + sum(each.seconds for each in earlier), 3),
         complete=complete,

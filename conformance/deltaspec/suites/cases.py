@@ -9,6 +9,7 @@ import msgspec
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import Capabilities, Refusal
+from deltaspec.protocol.schema.data_types import PRIMITIVES
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.catalog import concerns
 from deltaspec.suites.checks import (
@@ -25,8 +26,14 @@ from deltaspec.suites.checks import (
 from deltaspec.suites.imported import CHECK_OF_QUESTION
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_needs
+from deltaspec.suites.subjects import rewrite_subject
+from deltaspec.suites.table_watch import describe_changes, list_files
 
 _OUTCOMES_OF_DEATH = {"crash": Outcome.CRASHED, "timeout": Outcome.TIMED_OUT, "harness": Outcome.HARNESS_FAULT}
+_TYPES_OF_EVERY_READER = {name for name, feature in PRIMITIVES.items() if feature is None} | {
+    *("decimal", "struct", "array", "map")
+}
+"""Types that tables may have without a table feature."""
 _REFUSALS = (check_undeclared_features, check_broken_table)
 _MESSAGE_CHARACTERS = 8_000
 _STDERR_LINES, _LINE_CHARACTERS = 8, 400
@@ -75,7 +82,7 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
     """Run a case. The host restarts a candidate that dies; only `GivenUp` is raised."""
     notes = Notes()
     started = time.monotonic()
-    outcome, message = _run(candidate, case, notes)
+    outcome, message = _run_watched(candidate, case, notes)
     message = hide_temporary_directories(message)
     return CaseResult(
         case=case.id,
@@ -92,6 +99,20 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
     )
 
 
+def _run_watched(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
+    """Run a case. If it only reads, compare the files of its tables before and after, and write changed ones again."""
+    if case.check.operation == "apply" or case.check.suite in WRITE_SUITES:
+        return _run(candidate, case, notes)
+    locations = case.subject.locations
+    before = list_files(locations)
+    outcome, message = _run(candidate, case, notes)
+    changes = describe_changes(before, list_files(locations))
+    if not changes:
+        return outcome, message
+    rewrite_subject(case.subject)
+    return Outcome.FAILED, f"{changes}\n{outcome}: {message}" if message else changes
+
+
 def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
     if case.check.operation not in candidate.capabilities.ops:
         return Outcome.NOT_ASKED, f"the candidate does not offer the operation {case.check.operation}"
@@ -104,13 +125,23 @@ def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
     except Mismatch as error:
         return Outcome.FAILED, str(error)
     except Refused as error:
-        types = set(candidate.capabilities.types_not_supported) & case.subject.table.types
-        if error.refusal.category == "unsupported" and types:
-            return Outcome.NOT_ASKED, f"the candidate does not support the type {', '.join(sorted(types))}"
-        return Outcome.FAILED, f"refused: {describe_refusal(error.refusal)}"
+        return _judge_refusal(candidate.capabilities, case, error.refusal)
     except Died as error:
         return _OUTCOMES_OF_DEATH[error.reason], describe_death(error)
     return Outcome.PASSED, ""
+
+
+def _judge_refusal(capabilities: Capabilities, case: Case, refusal: Refusal) -> tuple[Outcome, str]:
+    """Excuse a refusal if the candidate declares that it does not support a type of the table.
+
+    A type that every reader has to support, because no table feature stands for it, is no excuse.
+    """
+    types = set(capabilities.types_not_supported) & case.subject.table.types
+    required = sorted(types & _TYPES_OF_EVERY_READER)
+    if refusal.category == "unsupported" and types and not required:
+        return Outcome.NOT_ASKED, f"the candidate does not support the type {', '.join(sorted(types))}"
+    because = f" (every reader has to read the type {', '.join(required)})" if required else ""
+    return Outcome.FAILED, f"refused{because}: {describe_refusal(refusal)}"
 
 
 def hide_temporary_directories(message: str) -> str:

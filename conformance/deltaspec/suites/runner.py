@@ -13,6 +13,7 @@ import msgspec
 from deltaspec.candidates.host import Candidate, GivenUp
 from deltaspec.candidates.messages import Capabilities
 from deltaspec.errors import InvalidUsage
+from deltaspec.requirements import REVISIONS
 from deltaspec.suites.cases import Case, list_cases, run_case
 from deltaspec.suites.checks import CATALOG_SUITES, SUITES, WRITE_SUITES, SuiteName
 from deltaspec.suites.outcomes import CaseResult
@@ -120,9 +121,24 @@ def _is_selected(plan: SuitePlan, case: Case) -> bool:
 
 
 def build_suite_plan(
-    suites: Sequence[SuiteName], seed: int, tables: int, select: Callable[[str], bool] | None = None, jobs: int = 1
+    suites: Sequence[SuiteName],
+    seed: int,
+    tables: int,
+    select: Callable[[str], bool] | None = None,
+    jobs: int = 1,
+    revision: str = "current",
 ) -> SuitePlan:
-    """Return the plan of suites: equally many drawn tables to read and histories to perform, and the written ones."""
+    """Return the plan of suites: equally many drawn tables to read and histories to perform, and the written ones.
+
+    Raises:
+        InvalidUsage: suites with written tables only are requested for an earlier revision.
+    """
+    if revision != REVISIONS[-1]:
+        if left_out := [each for each in suites if each not in SUITES]:
+            raise InvalidUsage(
+                f"--revision {revision}: the tables of suite {', '.join(left_out)} are of the current one"
+            )
+        return SuitePlan(Corpus(seed, tables, written=False, revision=revision), suites, select, jobs)
     reads, catalog, writes = (any(each in suites for each in names) for names in (SUITES, CATALOG_SUITES, WRITE_SUITES))
     corpus = Corpus(
         seed,

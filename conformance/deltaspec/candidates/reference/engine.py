@@ -76,6 +76,7 @@ class Engine:
             "at": ["version", "timestamp_ms"],
             "row_ids": True,
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "reader_features": list(READER_FEATURES),
             "max_reader_version": MAX_READER_VERSION,
             "kinds": list(self.writer().kinds),
