@@ -80,7 +80,6 @@ class Engine:
             "reader_features": list(READER_FEATURES),
             "max_reader_version": MAX_READER_VERSION,
             "kinds": list(self.writer().kinds),
-            "kinds_not_drawn": ["cleanup-log", "widen-column"],  # only written histories can test them
             "writer_features": [*WRITER_FEATURES, catalog_managed.FEATURE],
             "catalog": ["staged", "inline"],
         }
