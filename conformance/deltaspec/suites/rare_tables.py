@@ -275,7 +275,9 @@ def build_shallow_clone() -> ReadableTable:
     cloned = []
     for name, rows in (("a b.parquet", first), ("day=1/c.parquet", second)):
         add = add_data_file(files, name, rows)
-        files.elsewhere[name] = files.data.pop(name)  # type: ignore[assignment]  # encoded
+        encoded = files.data.pop(name)
+        assert isinstance(encoded, bytes)
+        files.elsewhere[name] = encoded
         cloned.append({"add": {**add["add"], "path": ELSEWHERE_URI_OF_HADOOP + encode(name)}})
     vector = {"add": {**cloned[0]["add"], "deletionVector": inline_vector_descriptor((1, 3))}}
     files.commits[0] = [commit_info_action(0, operation="CLONE"), protocol, metadata, *cloned]

@@ -236,7 +236,12 @@ def _compute_bounds(
 def _choose_format(data_type: DataType, style: StatisticsStyle) -> Callable[[Any], str]:
     match data_type:
         case Decimal():
-            return {"plain": _format_decimal, "java": str, "short": _format_short_decimal}[style.decimals]
+            formats: dict[str, Callable[[Any], str]] = {
+                "plain": _format_decimal,
+                "java": str,
+                "short": lambda value: shorten_decimal(_format_decimal(value)),
+            }
+            return formats[style.decimals]
         case Primitive("date"):
             return lambda days: _quote(date.fromordinal(days + _EPOCH_DAY).isoformat())
         case Primitive("timestamp"):
@@ -248,10 +253,6 @@ def _choose_format(data_type: DataType, style: StatisticsStyle) -> Callable[[Any
 
 def _format_decimal(value: Exact) -> str:
     return format(value, "f")
-
-
-def _format_short_decimal(value: Exact) -> str:
-    return shorten_decimal(_format_decimal(value))
 
 
 def shorten_decimal(text: str) -> str:

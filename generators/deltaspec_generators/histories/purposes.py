@@ -46,6 +46,7 @@ def list_purposes(number: int, kinds: Collection[str], features: Collection[str]
         for purpose, (needed, supported) in _NEEDS.items()
         if {*kinds} >= {*needed} and {*features} >= {*supported}
     ]
-    in_turn = [purpose for purpose in possible if purpose != "row ids"]
-    found = {in_turn[number % len(in_turn)]} if in_turn else set()
-    return frozenset(found | ({"row ids"} & {*possible} if number % 2 else set()))
+    in_turn: list[Purpose] = [purpose for purpose in possible if purpose != "row ids"]
+    chosen: list[Purpose] = [in_turn[number % len(in_turn)]] if in_turn else []
+    chosen += [purpose for purpose in possible if purpose == "row ids" and number % 2]
+    return frozenset(chosen)

@@ -338,8 +338,8 @@ def bounds_need_the_prefix(original: Method, engine: Engine, condition: Any, add
         name = {each.name: physical_name(each, state.mapping) for each in state.schema.fields}[condition.column[0]]
         stats = json.loads(add.stats)
         bounds = [(stats.get(side) or {}).get(name) for side in ("minValues", "maxValues")]
-        if all(isinstance(each, str) for each in bounds):
-            return not any(each.startswith(condition.prefix) for each in bounds)
+        if None not in bounds:
+            return not any(str(each).startswith(condition.prefix) for each in bounds)
     return bool(original(engine, condition, add, state))
 
 
