@@ -13,7 +13,8 @@ from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.repair.journal import open_journal
 from deltaspec.repair.plan_checks import check_names
 from deltaspec.repair.plan_folder import load_plan
-from deltaspec.repair.plan_format import VerdictSummary
+from deltaspec.repair.plan_format import RepairPlan, VerdictSummary
+from deltaspec.repair.refusal import PlanRefused
 from deltaspec.repair.steps import Application, Say
 from deltaspec.repair.table_writer import open_table_writer
 from deltaspec.repair.verdicts import MAX_FINDINGS, summarize, validate_store
@@ -52,7 +53,8 @@ def apply_plan(
     Args:
         place: folder of the plan, which gets the journal and the files that are set aside.
         storage: settings of the storage client.
-        allow_outside, writer_time_zone: as for `deltaspec.validate`, and as when the plan was made.
+        allow_outside: as for `deltaspec.validate`; needed if the plan was made with it.
+        writer_time_zone: as for `deltaspec.validate`; None for the one with which the plan was made.
         say: receives a line about each step.
 
     Raises:
@@ -100,12 +102,7 @@ def _open_application(
     loaded = load_plan(place)
     check_names(loaded.plan)
     table = loaded.plan.table
-    options = Options.create(
-        level=loaded.plan.after.level,
-        samples=MAX_FINDINGS,
-        allow_outside=allow_outside,
-        writer_time_zone=writer_time_zone,
-    )
+    options = _build_options(loaded.plan, writer_time_zone, allow_outside=allow_outside)
     store = open_store(table, storage)
     require_outside_table(str(loaded.folder), store.root)
     try:
@@ -115,6 +112,28 @@ def _open_application(
         error = StorageUnavailable if isinstance(fault, Unanswered) else TableUnreadable
         text = "run the command again to continue, or with --undo to undo"
         raise error(f"{redact_uri(table)}: {fault}; {text}") from fault
+
+
+def _build_options(plan: RepairPlan, writer_time_zone: str | None, *, allow_outside: bool) -> Options:
+    """Return the options with which the plan was made.
+
+    Raises:
+        PlanRefused: the user does not allow what the plan was made with, or gives another time zone.
+    """
+    if plan.allow_outside and not allow_outside:
+        raise PlanRefused(
+            "the plan was made with --allow-outside; repeat it if files outside of the table may be read with your "
+            "rights"
+        )
+    if writer_time_zone is not None and writer_time_zone != plan.writer_time_zone:
+        made = "without one" if plan.writer_time_zone is None else f"with {plan.writer_time_zone!r}"
+        raise PlanRefused(f"--writer-time-zone is {writer_time_zone!r}, but the plan was made {made}; plan again")
+    return Options.create(
+        level=plan.after.level,
+        samples=MAX_FINDINGS,
+        allow_outside=plan.allow_outside,
+        writer_time_zone=plan.writer_time_zone,
+    )
 
 
 def _describe(application: Application) -> Applied:

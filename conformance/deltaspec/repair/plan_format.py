@@ -122,6 +122,10 @@ class RepairPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     listing: _Digest
     """SHA-256 of the names and sizes of all files of the log when the plan was made; see `digest_listing`."""
     created_ms: int
+    allow_outside: bool = False
+    """Whether the plan was made with `--allow-outside`. A plan cannot allow it: `apply` needs the option again."""
+    writer_time_zone: str | None = None
+    """Value of `--writer-time-zone` with which the plan was made; `apply` uses it again."""
     commit: LogFileDigest | None
     """The commit that the plan adds, with the version after `version`; None if no commit is needed."""
     writes: list[LogFileDigest] = []
