@@ -10,6 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.checkpoint_writer import encode_hint, encode_lines, encode_rows
+from deltaspec.candidates.reference.log_reader import build_state
+from deltaspec.candidates.reference.typed_columns import choose_form
 from deltaspec.model.log.checkpoints import build_checkpoint_actions
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.actions import Action, Add, DomainMetadata, MetaData, Protocol, Remove
@@ -22,7 +24,7 @@ from deltaspec.protocol.log.file_names import classic_checkpoint_name, commit_na
 from deltaspec.protocol.log.last_checkpoint import LastCheckpoint
 from deltaspec.protocol.property_names import ROWS_PRESERVED_TAG
 from deltaspec.repair.plan_format import Repair
-from deltaspec.repair.table_log import LiveFile, TableLog
+from deltaspec.repair.table_log import LiveFile, LogUnusable, TableLog
 from deltaspec.version import __version__
 
 HINT = "_last_checkpoint"
@@ -129,8 +131,6 @@ def _build_actions(
         add = replace(file.add, data_change=False)
         for change in changes:
             add = change.edits.get(key, _keep)(add)
-        if add.stats is None:
-            log.require_json_statistics()
         if get_vector_id(add) != get_vector_id(file.add):
             actions.append(build_remove(file.add, created_ms))
             add = replace(add, data_change=True)
@@ -190,7 +190,10 @@ def _build_checkpoints(
         assert state.metadata is not None
         retention = get_file_retention_ms(state.metadata.configuration)
         rows = build_checkpoint_actions(state, v2=False, clock_ms=created_ms, retention_ms=retention)
-        writes[classic_checkpoint_name(version)] = encode_rows(rows, v2=False)
+        try:
+            writes[classic_checkpoint_name(version)] = encode_rows(rows, v2=False, form=choose_form(build_state(state)))
+        except ValueError as fault:
+            raise LogUnusable(f"a checkpoint of version {version} cannot be written: {fault}", version) from fault
         last = LastCheckpoint(version=version, size=len(rows))
     if last is not None and with_hint:
         writes[HINT] = encode_hint(last)

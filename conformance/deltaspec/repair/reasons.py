@@ -20,10 +20,6 @@ _BEYOND = (
     "the file is of a later version than the newest commit: either commits are lost, which only a backup or an earlier "
     "version of the object has, or the file is of another table"
 )
-_TYPED = (
-    "; deltaspec writes checkpoints without typed columns, which delta.checkpoint.writeStatsAsStruct requires: write a "
-    "checkpoint with the engine instead"
-)
 _REASONS = {
     "CDF": "change data is what the commit recorded; only the writer knows the changes",
     "COM": "a commit cannot be changed after readers have seen it",
@@ -58,8 +54,7 @@ class Dropped(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """What was dropped, and why."""
-        text = f"the repair `{self.repair.kind}` was dropped: {self.reason}"
-        return text + _TYPED if "CKP053" in self.reason or "CKP056" in self.reason else text
+        return f"the repair `{self.repair.kind}` was dropped: {self.reason}"
 
     def concerns(self, finding: Finding) -> bool:
         """Return whether the repair would have ended a finding."""
