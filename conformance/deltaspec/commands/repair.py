@@ -115,6 +115,8 @@ def _print_plan(found: RepairPlan, output: str) -> None:
         print_text(escape_text(f"  {each.kind}: {each.summary}"))
         for place in each.found_elsewhere:
             print_text(escape_text(f"    it may be at {place}"))
+        for note in each.not_searched:
+            print_text(escape_text(f"    the search for it is not complete: {note}"))
     if len(found.repairs) > _MOST_SHOWN:
         print_text(f"  and {count(len(found.repairs) - _MOST_SHOWN, 'more repair')}")
     for entry in found.not_repaired[:_MOST_SHOWN]:
@@ -122,6 +124,8 @@ def _print_plan(found: RepairPlan, output: str) -> None:
         print_text(escape_text(f"  not repaired: {rule}{entry.location}: {entry.reason}"))
         for choice in entry.choices:
             print_text(escape_text(f"    --choose {quote(choice)}"))
+        for place in entry.found_elsewhere:
+            print_text(escape_text(f"    the file may be at {place}"))
     if len(found.not_repaired) > _MOST_SHOWN:
         print_text(f"  and {len(found.not_repaired) - _MOST_SHOWN} more that are not repaired")
     if not found.repairs:

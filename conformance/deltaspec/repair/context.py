@@ -102,10 +102,19 @@ def list_rules(findings: Iterable[Finding]) -> list[str]:
     return sorted({each.rule for each in findings})
 
 
-def refuse_findings(findings: Iterable[Finding], reason: str, choices: Iterable[str] = ()) -> list[NotRepaired]:
+def refuse_findings(
+    findings: Iterable[Finding], reason: str, choices: Iterable[str] = (), found_elsewhere: Iterable[str] = ()
+) -> list[NotRepaired]:
     """Return the entries of findings that are not repaired for the same reason."""
     return [
-        NotRepaired(rule=each.rule, location=each.location, reason=reason, choices=list(choices)) for each in findings
+        NotRepaired(
+            rule=each.rule,
+            location=each.location,
+            reason=reason,
+            choices=list(choices),
+            found_elsewhere=list(found_elsewhere),
+        )
+        for each in findings
     ]
 
 

@@ -73,7 +73,9 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     list_rows: str | None = None
     """Command that lists these rows; None if they cannot be listed, because the file cannot be read."""
     found_elsewhere: list[str] = []
-    """Where a missing file may be: other spellings, folders of trash, versions of the object."""
+    """Where a missing file may be: other spellings, folders of trash, copies of the table, versions of the object."""
+    not_searched: list[str] = []
+    """Where the search for a missing file is not complete, and why."""
 
 
 class NotRepaired(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,6 +86,8 @@ class NotRepaired(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     reason: str
     choices: list[str] = []
     """Values of `--choose` that would repair it. Nothing is chosen without them."""
+    found_elsewhere: list[str] = []
+    """Where a file that is missing or damaged may be, as in `Repair`."""
 
 
 class VerdictSummary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -27,12 +27,20 @@ from deltaspec.repair.kinds import (
     return_to_version,
     vectors,
 )
+from deltaspec.repair.log_versions import locate_log_files
 from deltaspec.repair.overlay_store import digest_listing
 from deltaspec.repair.plan_format import LogFileDigest, NotRepaired, RepairPlan, RowComparison
 from deltaspec.repair.proof import RowsDiffer, build_overlay, compare_rows, open_overlay_log
 from deltaspec.repair.reasons import Dropped, list_unrepaired
 from deltaspec.repair.table_log import LogUnusable, StateTooLarge, TableLog, open_table_log
-from deltaspec.repair.verdicts import MAX_FINDINGS, explain_lost_return, explain_refusal, summarize, validate_store
+from deltaspec.repair.verdicts import (
+    MAX_FINDINGS,
+    Validate,
+    explain_lost_return,
+    explain_refusal,
+    summarize,
+    validate_store,
+)
 from deltaspec.report.report_types import Report
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.options import Options
@@ -81,10 +89,23 @@ class _Harmful(ValueError):
     """Changes that make a table worse, or that end no finding."""
 
 
-def plan_table(store: Store, options: Options, choices: Choices, progress: Progress = ignore_progress) -> ProvedPlan:
+def plan_table(
+    store: Store,
+    options: Options,
+    choices: Choices,
+    progress: Progress = ignore_progress,
+    validate: Validate = validate_store,
+) -> ProvedPlan:
     """Plan the repair of a table. Nothing is written.
 
     A plan without repairs says why nothing is repaired.
+
+    Args:
+        store: the table.
+        options: level of the validations, and what may be read.
+        choices: what the user has chosen.
+        progress: called while the validations run.
+        validate: validates the table, or an overlay of it.
 
     Raises:
         TableUnreadable: there is no table, a catalog manages it, or it needs a feature that deltaspec does not know.
@@ -92,11 +113,11 @@ def plan_table(store: Store, options: Options, choices: Choices, progress: Progr
     """
     listed = load_pinned_listing(store)
     created_ms = time.time_ns() // 1_000_000
-    before = validate_store(store, options, progress)
+    before = validate(store, options, progress)
     entries = {entry.name: entry for entry in listed}
     version = _find_latest(store, entries)
     distrusted = derived_files.find_distrusted(before, entries)
-    planner = _Planner(store, options, progress, entries, before, created_ms)
+    planner = _Planner(store, options, progress, validate, entries, before, created_ms)
     if choices.version is not None:
         return planner.return_to(choices.version, version, distrusted)
     try:
@@ -147,6 +168,7 @@ class _Planner(msgspec.Struct, frozen=True):
     store: Store
     options: Options
     progress: Progress
+    validate: Validate
     entries: dict[str, Entry]
     before: Report
     created_ms: int
@@ -182,7 +204,7 @@ class _Planner(msgspec.Struct, frozen=True):
             return proof
         overlay = build_overlay(self.store, proof.draft, self.created_ms)
         options = Options.create(level="log", history="all", select=_DERIVED_RULES, samples=MAX_FINDINGS)
-        older = validate_store(overlay, options, self.progress)
+        older = self.validate(overlay, options, self.progress)
         report = replace(older, findings=[each for each in older.findings if each.file not in written])
         distrusted = context.distrusted | derived_files.find_distrusted(report, context.entries)
         known = [each.repair.files for each in proof.changes]
@@ -245,7 +267,7 @@ class _Planner(msgspec.Struct, frozen=True):
             draft = build_draft(context.log, changes, self.created_ms)
             self._require_readable(draft.hidden_files)
             overlay = build_overlay(self.store, draft, self.created_ms)
-            report = validate_store(overlay, self.options, self.progress)
+            report = self.validate(overlay, self.options, self.progress)
             refusal = explain_refusal(self.before if best is None else best.report, report)
             refusal = refusal or explain_refusal(self.before, report)
             if refusal is not None:
@@ -271,7 +293,7 @@ class _Planner(msgspec.Struct, frozen=True):
             self._require_readable(draft.hidden_files)
         except StorageError as fault:
             raise TableUnreadable(f"{self.store.uri}: cannot return to version {target}: {fault}") from fault
-        report = validate_store(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
+        report = self.validate(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
         refusal = explain_lost_return(self.before, report)
         if refusal is not None:
             dropped = [Dropped(change.repair, refusal)]
@@ -299,7 +321,7 @@ class _Planner(msgspec.Struct, frozen=True):
             set_aside=[self._digest_listed(name) for name in draft.set_aside],
             set_aside_after=[self._digest_listed(name) for name in draft.set_aside_after],
             repairs=[] if proof is None else [each.repair for each in proof.changes],
-            not_repaired=list(not_repaired),
+            not_repaired=locate_log_files(self.store, self.entries, list(not_repaired)),
             before=summarize(self.before),
             after=summarize(self.before if proof is None else proof.report),
             rows=_NO_ROWS if proof is None else proof.rows,

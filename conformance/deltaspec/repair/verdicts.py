@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from deltaspec.repair.plan_format import VerdictSummary
 from deltaspec.report.report_types import Finding, Report
@@ -14,6 +15,10 @@ from deltaspec.wire.storage.interface import Store
 MAX_FINDINGS = 100_000
 """Findings of one rule that a plan can take into account."""
 _RANKS = {"conforms": 0, "incomplete": 1, "violations": 2, "refused": 3}
+
+
+Validate = Callable[[Store, Options, Progress], Report]
+"""Validates the table that a store shows, as `validate_store` does."""
 
 
 def validate_store(store: Store, options: Options, progress: Progress = ignore_progress) -> Report:
