@@ -132,6 +132,8 @@ def _print_plan(found: RepairPlan, output: str) -> None:
         print_text("nothing to repair" if not found.not_repaired else "no plan written: nothing can be repaired")
         return
     print_text(f"after the repair: {found.after.verdict}")
+    if found.after_cleanup is not None:
+        print_text(f"after log cleanup, which deletes older commits: {found.after_cleanup.verdict}")
     print_text(f"Next  read {quote(output)}/README.md")
 
 

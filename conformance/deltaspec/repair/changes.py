@@ -90,11 +90,16 @@ def build_draft(log: TableLog, changes: Sequence[Change], created_ms: int) -> Dr
         LogUnusable, StateTooLarge, StorageError: as `TableLog`.
     """
     keys = {key for each in changes for key in each.keys}
-    actions = _build_actions(log, log.find_live(keys), changes, created_ms)
+    metadata = _edit_metadata(log, changes)
+    protocol = add_features(log.protocol, {name for each in changes for name in each.features})
+    actions: list[Action] = [protocol] if protocol != log.protocol else []
+    actions += [metadata] if metadata != log.metadata else []
+    actions += {domain.domain: domain for each in changes for domain in each.domains}.values()
+    actions += _build_file_actions(log.find_live(keys), changes, created_ms)
     commit = None
     if actions or any(each.needs_commit for each in changes):
         actions = actions or [log.metadata]
-        lines = _encode_info(log, created_ms) + encode_lines(actions)
+        lines = _encode_info(log, protocol, metadata, created_ms) + encode_lines(actions)
         commit = commit_name(log.version + 1), lines
     set_aside = list(dict.fromkeys(name for each in changes for name in each.set_aside))
     after = [name for each in changes for name in each.set_aside_after]
@@ -111,18 +116,16 @@ def has_hadoop_checksum(names: Collection[str], name: str) -> bool:
     return f".{name}.crc" in names
 
 
-def _build_actions(
-    log: TableLog, live: Mapping[str, LiveFile], changes: Sequence[Change], created_ms: int
-) -> list[Action]:
-    """Return the actions of the commit, without its commitInfo."""
-    actions: list[Action] = []
+def _edit_metadata(log: TableLog, changes: Sequence[Change]) -> MetaData:
     metadata = log.metadata
     for edit in (each.edit_metadata for each in changes if each.edit_metadata is not None):
         metadata = edit(metadata)
-    protocol = add_features(log.protocol, {name for each in changes for name in each.features})
-    actions += [protocol] if protocol != log.protocol else []
-    actions += [metadata] if metadata != log.metadata else []
-    actions += {domain.domain: domain for each in changes for domain in each.domains}.values()
+    return metadata
+
+
+def _build_file_actions(live: Mapping[str, LiveFile], changes: Sequence[Change], created_ms: int) -> list[Action]:
+    """Return the adds and removes of the commit."""
+    actions: list[Action] = []
     removed = {key for each in changes for key in each.removed}
     for key, file in sorted(live.items()):
         if key in removed:
@@ -158,8 +161,15 @@ def build_remove(add: Add, created_ms: int) -> Remove:
     )
 
 
-def _encode_info(log: TableLog, created_ms: int) -> bytes:
-    """Return the first line of the commit."""
+def compute_commit_timestamp(log: TableLog, created_ms: int) -> int:
+    """Return a time for the next commit that is later than the in-commit timestamp of the latest one."""
+    last = log.snapshot.commit_info
+    stated = None if last is None else last.in_commit_timestamp
+    return max(created_ms, (stated or 0) + 1)
+
+
+def _encode_info(log: TableLog, protocol: Protocol, metadata: MetaData, created_ms: int) -> bytes:
+    """Return the first line of a commit after which the table has a protocol and metadata."""
     info: dict[str, Any] = {
         "timestamp": created_ms,
         "operation": OPERATION,
@@ -168,11 +178,9 @@ def _encode_info(log: TableLog, created_ms: int) -> bytes:
         "engineInfo": f"deltaspec/{__version__}",
         "txnId": str(uuid.uuid4()),
     }
-    if has_in_commit_timestamps(log.protocol, log.metadata):
-        last = log.snapshot.commit_info
-        stated = None if last is None else last.in_commit_timestamp
-        info["timestamp"] = info["inCommitTimestamp"] = max(created_ms, (stated or 0) + 1)
-    if row_tracking.is_enabled(log.protocol, log.metadata):
+    if has_in_commit_timestamps(protocol, metadata):
+        info["timestamp"] = info["inCommitTimestamp"] = compute_commit_timestamp(log, created_ms)
+    if row_tracking.is_enabled(protocol, metadata):
         info["tags"] = {ROWS_PRESERVED_TAG: "true"}
     return msgspec.json.encode({"commitInfo": info}) + b"\n"
 

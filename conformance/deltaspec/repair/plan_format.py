@@ -142,6 +142,9 @@ class RepairPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     not_repaired: list[NotRepaired] = []
     before: VerdictSummary
     after: VerdictSummary
+    after_cleanup: VerdictSummary | None = None
+    """What a validation will say when log cleanup has deleted the commits up to `version`; None if the repairs need no
+    cleanup to end their findings."""
     rows: RowComparison
 
 

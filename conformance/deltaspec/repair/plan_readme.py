@@ -32,8 +32,13 @@ def _iter_lines(plan: RepairPlan, folder: str) -> Iterator[str]:
     yield "|-|-|-|-|"
     yield _verdict_row("before", plan.before)
     yield _verdict_row("after", plan.after)
+    if plan.after_cleanup is not None:
+        yield _verdict_row("after log cleanup", plan.after_cleanup)
     yield ""
     yield f"Both at level {plan.before.level}; `after` is a validation of the table with the plan laid over it."
+    if plan.after_cleanup is not None:
+        yield ""
+        yield "Older commits still show what is repaired, until log cleanup deletes them; the last row is without them."
     yield ""
     yield "## What changes"
     yield ""

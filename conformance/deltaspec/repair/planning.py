@@ -27,6 +27,7 @@ from deltaspec.repair.kinds import (
     return_to_version,
     vectors,
 )
+from deltaspec.repair.kinds.history import is_about_history
 from deltaspec.repair.log_versions import locate_log_files
 from deltaspec.repair.overlay_store import digest_listing
 from deltaspec.repair.plan_format import LogFileDigest, NotRepaired, RepairPlan, RowComparison
@@ -34,6 +35,7 @@ from deltaspec.repair.proof import RowsDiffer, build_overlay, compare_rows, open
 from deltaspec.repair.reasons import Dropped, list_unrepaired
 from deltaspec.repair.table_log import LogUnusable, StateTooLarge, TableLog, open_table_log
 from deltaspec.repair.verdicts import (
+    ENDS_NOTHING,
     MAX_FINDINGS,
     Validate,
     explain_lost_return,
@@ -187,9 +189,31 @@ class _Planner(msgspec.Struct, frozen=True):
             not_repaired += proposal.not_repaired
         proof, dropped = self._prove_best(context, changes)
         proof = self._prove_further(context, proof)
-        after = self.before if proof is None else proof.report
-        not_repaired = list_unrepaired(after, not_repaired, dropped, context.log.version, context.choices)
-        return self.build(proof, context.log.version, context.log.metadata.id, not_repaired)
+        version = context.log.version
+        after, later = self.before, None
+        if proof is not None:
+            after = proof.report
+            ended = {code for each in proof.changes for code in each.repair.rules}
+            if any(each.rule in ended and is_about_history(each, version) for each in after.findings):
+                later = self._validate_later(context, proof.changes)
+        not_repaired = list_unrepaired(after, not_repaired, dropped, version, context.choices, later)
+        return self.build(proof, version, context.log.metadata.id, not_repaired, later)
+
+    def _validate_later(self, context: Context, changes: list[Change]) -> Report | None:
+        """Return the report on the table after some changes and log cleanup; None if no checkpoint can be written."""
+        try:
+            draft = build_draft(context.log, [*changes, history.build_change(context)], self.created_ms)
+        except (LogUnusable, StateTooLarge, StorageError):
+            return None
+        return self.validate(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
+
+    def _ends_findings_later(self, context: Context, changes: list[Change], best: _Proof | None) -> bool:
+        """Return whether changes end findings that only a commit still shows, which log cleanup deletes."""
+        if context.choices.sets_history_aside:
+            return False
+        before = self._validate_later(context, [] if best is None else best.changes)
+        after = self._validate_later(context, changes)
+        return before is not None and after is not None and explain_refusal(before, after) is None
 
     def _prove_further(self, context: Context, proof: _Proof | None) -> _Proof | None:
         """Return a proof that also sets aside the older derived files that only an overlay shows to be wrong.
@@ -270,6 +294,8 @@ class _Planner(msgspec.Struct, frozen=True):
             report = self.validate(overlay, self.options, self.progress)
             refusal = explain_refusal(self.before if best is None else best.report, report)
             refusal = refusal or explain_refusal(self.before, report)
+            if refusal == ENDS_NOTHING and self._ends_findings_later(context, changes, best):
+                refusal = None
             if refusal is not None:
                 raise _Harmful(refusal)
             declared = {
@@ -302,9 +328,22 @@ class _Planner(msgspec.Struct, frozen=True):
         return self.build(proof, version, log.metadata.id, list_unrepaired(report, [], [], target))
 
     def build(
-        self, proof: _Proof | None, version: int, table_id: str, not_repaired: Sequence[NotRepaired]
+        self,
+        proof: _Proof | None,
+        version: int,
+        table_id: str,
+        not_repaired: Sequence[NotRepaired],
+        later: Report | None = None,
     ) -> ProvedPlan:
-        """Build the plan of a proof; None if nothing is repaired."""
+        """Build the plan of a proof; None if nothing is repaired.
+
+        Args:
+            proof: what the repairs lead to.
+            version: latest version of the table.
+            table_id: its id.
+            not_repaired: what is not repaired.
+            later: report on the repaired table after log cleanup; None if findings do not depend on it.
+        """
         draft = Draft(None, {}, [], [], frozenset()) if proof is None else proof.draft
         commit = None if draft.commit is None else _digest(*draft.commit)
         plan = RepairPlan(
@@ -324,6 +363,7 @@ class _Planner(msgspec.Struct, frozen=True):
             not_repaired=locate_log_files(self.store, self.entries, list(not_repaired)),
             before=summarize(self.before),
             after=summarize(self.before if proof is None else proof.report),
+            after_cleanup=None if later is None else summarize(later),
             rows=_NO_ROWS if proof is None else proof.rows,
         )
         return ProvedPlan(plan, draft.new_files)

@@ -15,6 +15,10 @@ _IN_HISTORY = (
     "the finding is in a file of the log that stays; nothing that a later commit writes ends it. With the choice, a "
     "checkpoint replaces the older files, and earlier versions cannot be read any more"
 )
+_REPAIRED = (
+    "repaired from version {next} on; the file of the log that shows it stays until log cleanup deletes it. With the "
+    "choice, a checkpoint replaces the older files now, and earlier versions cannot be read any more"
+)
 _IN_STATE = "the state of the latest version has the defect too, and what it should be is not known"
 _BEYOND = (
     "the file is of a later version than the newest commit: either commits are lost, which only a backup or an earlier "
@@ -64,7 +68,12 @@ class Dropped(msgspec.Struct, frozen=True):
 
 
 def list_unrepaired(
-    after: Report, explained: list[NotRepaired], dropped: list[Dropped], version: int, choices: Choices = NO_CHOICES
+    after: Report,
+    explained: list[NotRepaired],
+    dropped: list[Dropped],
+    version: int,
+    choices: Choices = NO_CHOICES,
+    later: Report | None = None,
 ) -> list[NotRepaired]:
     """Return an entry for every violation that is left, and for what could not be checked.
 
@@ -74,7 +83,9 @@ def list_unrepaired(
         dropped: repairs that were dropped.
         version: latest version of the table.
         choices: what the user has chosen; it is not offered again.
+        later: report on the repaired table after log cleanup; None if no repair depends on it.
     """
+    left = None if later is None else {each.rule for each in later.findings}
     offered = [] if choices.sets_history_aside else [CHOICE]
     history = next((each for each in dropped if each.repair.kind == "set-aside-history"), None)
     reasons = {(each.rule, each.location): each for each in explained}
@@ -83,6 +94,9 @@ def list_unrepaired(
         entry = reasons.get((finding.rule, finding.location))
         if entry is not None:
             found.append(entry)
+        elif left is not None and finding.severity == "violation" and finding.rule not in left:
+            reason = _REPAIRED.format(next=version + 1)
+            found.append(NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=offered))
         elif finding.severity == "violation":
             found.append(_explain(finding, dropped, version, offered))
     for unchecked in after.checked.not_checked:
