@@ -60,7 +60,7 @@ def repair() -> None:
     multiple=True,
     metavar="CHOICE",
     help="What only the owner of the data can decide: vector=remove-file[:PATH], vector=drop-vector[:PATH], "
-    "history=set-aside, version=N.",
+    "history=set-aside, later=set-aside, version=N.",
 )
 def plan(table: str, output: str, level: str, choose: tuple[str, ...], **_: Any) -> None:
     """Plan the repair of TABLE. Nothing is written into the table.
@@ -77,6 +77,7 @@ def plan(table: str, output: str, level: str, choose: tuple[str, ...], **_: Any)
     vector=remove-file  files with a damaged deletion vector are removed
     vector=drop-vector  they are added again without it; deleted rows come back
     history=set-aside   a checkpoint replaces all older files of the log
+    later=set-aside     checksums and compactions after the newest commit are set aside
     version=N           a table whose latest version is lost returns to version N
 
     The exit code has the meaning that it has for `deltaspec validate`, of the table as the plan would leave it.

@@ -21,8 +21,11 @@ _REPAIRED = (
 )
 _IN_STATE = "the state of the latest version has the defect too, and what it should be is not known"
 _BEYOND = (
-    "the file is of a later version than the newest commit: either commits are lost, which only a backup or an earlier "
-    "version of the object has, or the file is of another table"
+    "the checkpoint is of a later version than the newest commit: either commits are lost, which only a backup or an "
+    "earlier version of the object has, or they never succeeded"
+)
+_KEEP_CHECKPOINT = (
+    f"{_BEYOND}. If its state is right, choose to keep it: a checkpoint of the next version replaces all older files"
 )
 _REASONS = {
     "CDF": "change data is what the commit recorded; only the writer knows the changes",
@@ -32,8 +35,6 @@ _REASONS = {
     "LIN": "the line is damaged, and only a backup or an earlier version of the object has its content",
     "LOG001": "the commit is missing, and only a backup or an earlier version of the object has it",
     "LOG004": _BEYOND,
-    "LOG005": _BEYOND,
-    "LOG011": _BEYOND,
     "LOG": "no file of the log that could be written or set aside ends it",
     "PQT": "the rows must be written again to another file, which a repair of the log does not do",
     "ROW": "the rows themselves break the rule; the owner of the data must decide what they should be",
@@ -124,7 +125,7 @@ def _explain(finding: Finding, dropped: list[Dropped], version: int, offered: li
     if finding.rule in DISPUTES:
         return NotRepaired(rule=finding.rule, location=finding.location, reason=DISPUTED)
     if in_history:
-        reason = _IN_HISTORY if offered else _IN_STATE
+        reason = _KEEP_CHECKPOINT if finding.rule == "LOG004" else _IN_HISTORY if offered else _IN_STATE
         return NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=choices)
     prefixes = [each for each in _REASONS if finding.rule.startswith(each)]
     reason = _REASONS[max(prefixes, key=len)] if prefixes else _DEFAULT.format(rule=finding.rule)

@@ -23,7 +23,7 @@ CHOICE = "history=set-aside"
 _VERSIONED = (CommitName, ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, ChecksumName)
 _PROTECTED = "checkpointProtection forbids deleting commits and checkpoints of this table"
 _OF_FILES = ("FIL", "COM", "LIN", "CMP", "RID", "PRO", "CFG", "DOM", "FEA", "MET", "EVO", "CKP", "LOG", "ICE", "CON")
-_BEYOND_THE_LOG = frozenset({"LOG004", "LOG005", "LOG011"})
+_BEYOND_THE_LOG = frozenset({"LOG005", "LOG011"})
 
 
 DISPUTES = frozenset({"COM020", "COM021", "COM022", "FIL032", "FIL033", "FIL037"})
