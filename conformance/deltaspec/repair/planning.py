@@ -174,6 +174,8 @@ class _Planner(msgspec.Struct, frozen=True):
     entries: dict[str, Entry]
     before: Report
     created_ms: int
+    later: dict[tuple[int, ...], tuple[list[Change], Report | None]] = {}
+    """Changes, and the report on the table after them and log cleanup, by the identities of the changes."""
 
     def plan(self, context: Context) -> ProvedPlan:
         """Return the plan of everything that can be repaired."""
@@ -201,6 +203,12 @@ class _Planner(msgspec.Struct, frozen=True):
 
     def _validate_later(self, context: Context, changes: list[Change]) -> Report | None:
         """Return the report on the table after some changes and log cleanup; None if no checkpoint can be written."""
+        key = tuple(map(id, changes))
+        if key not in self.later:
+            self.later[key] = list(changes), self._validate_without_history(context, changes)
+        return self.later[key][1]
+
+    def _validate_without_history(self, context: Context, changes: list[Change]) -> Report | None:
         try:
             draft = build_draft(context.log, [*changes, history.build_change(context)], self.created_ms)
         except (LogUnusable, StateTooLarge, StorageError):
@@ -209,7 +217,8 @@ class _Planner(msgspec.Struct, frozen=True):
 
     def _ends_findings_later(self, context: Context, changes: list[Change], best: _Proof | None) -> bool:
         """Return whether changes end findings that only a commit still shows, which log cleanup deletes."""
-        if context.choices.sets_history_aside:
+        changes_state = any(each.edits or each.edit_metadata or each.features or each.domains for each in changes)
+        if context.choices.sets_history_aside or not changes_state:
             return False
         before = self._validate_later(context, [] if best is None else best.changes)
         after = self._validate_later(context, changes)
