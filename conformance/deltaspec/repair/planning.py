@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 
 import msgspec
 from msgspec.structs import replace
@@ -29,9 +28,9 @@ from deltaspec.repair.kinds import (
 )
 from deltaspec.repair.kinds.history import is_about_history
 from deltaspec.repair.log_versions import locate_log_files
-from deltaspec.repair.overlay_store import digest_listing
-from deltaspec.repair.plan_format import LogFileDigest, NotRepaired, RepairPlan, RowComparison
+from deltaspec.repair.plan_format import NotRepaired, RowComparison
 from deltaspec.repair.proof import RowsDiffer, build_overlay, compare_rows, open_overlay_log
+from deltaspec.repair.proved_plan import ProvedPlan, build_plan
 from deltaspec.repair.reasons import Dropped, list_unrepaired
 from deltaspec.repair.table_log import LogUnusable, StateTooLarge, TableLog, open_table_log
 from deltaspec.repair.verdicts import (
@@ -47,10 +46,8 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.options import Options
 from deltaspec.validation.progress import Progress, ignore_progress
-from deltaspec.version import __version__
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec.wire.storage.factory import is_uri
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store, format_local_path
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
 
 KINDS: tuple[Callable[[Context], Proposal], ...] = (
     lost_files.propose,
@@ -69,13 +66,6 @@ MAX_TRIALS = 24
 """Validations to find out which repairs do harm."""
 _DERIVED_RULES = ("CKP", "COP", "CRC", "COM", "FIL03")  # the last two dispute the commits
 _NO_ROWS = RowComparison(equal_files=0, different_files=[])
-
-
-class ProvedPlan(msgspec.Struct, frozen=True):
-    """A plan, and the content of the new files of the log by name relative to `_delta_log`."""
-
-    plan: RepairPlan
-    files: dict[str, bytes]
 
 
 class _Proof(msgspec.Struct, frozen=True):
@@ -353,21 +343,15 @@ class _Planner(msgspec.Struct, frozen=True):
             not_repaired: what is not repaired.
             later: report on the repaired table after log cleanup; None if findings do not depend on it.
         """
-        draft = Draft(None, {}, [], [], frozenset()) if proof is None else proof.draft
-        commit = None if draft.commit is None else _digest(*draft.commit)
-        plan = RepairPlan(
-            deltaspec=__version__,
-            table=_get_location(self.store),
+        return build_plan(
+            self.store,
+            self.entries.values(),
+            Draft(None, {}, [], [], frozenset()) if proof is None else proof.draft,
             table_id=table_id,
             version=version,
-            listing=digest_listing(self.entries.values()),
             created_ms=self.created_ms,
             allow_outside=self.options.allow_outside,
             writer_time_zone=self.options.writer_time_zone,
-            commit=commit,
-            writes=[_digest(name, content) for name, content in draft.writes.items()],
-            set_aside=[self._digest_listed(name) for name in draft.set_aside],
-            set_aside_after=[self._digest_listed(name) for name in draft.set_aside_after],
             repairs=[] if proof is None else [each.repair for each in proof.changes],
             not_repaired=locate_log_files(self.store, self.entries, list(not_repaired)),
             before=summarize(self.before),
@@ -375,29 +359,11 @@ class _Planner(msgspec.Struct, frozen=True):
             after_cleanup=None if later is None else summarize(later),
             rows=_NO_ROWS if proof is None else proof.rows,
         )
-        return ProvedPlan(plan, draft.new_files)
 
     def _require_readable(self, names: Sequence[str]) -> None:
         """Raise `StorageError` for a file that cannot be set aside, such as a directory with the name of a file."""
         for name in names:
             self.store.read_range(f"{LOG_DIRECTORY}/{name}", 0, 1)
-
-    def _digest_listed(self, name: str) -> LogFileDigest:
-        """Return the digest of a file that is set aside."""
-        digest, size = sha256(), 0
-        for chunk in self.store.chunks(f"{LOG_DIRECTORY}/{name}"):
-            digest.update(chunk)
-            size += len(chunk)
-        return LogFileDigest(name=name, size_bytes=size, sha256=digest.hexdigest())
-
-
-def _get_location(store: Store) -> str:
-    """Return the URI or the absolute path of a table."""
-    return store.uri if is_uri(store.uri) or store.root is None else format_local_path(store.root)
-
-
-def _digest(name: str, content: bytes) -> LogFileDigest:
-    return LogFileDigest(name=name, size_bytes=len(content), sha256=sha256(content).hexdigest())
 
 
 def _group(changes: list[Change]) -> list[list[Change]]:
