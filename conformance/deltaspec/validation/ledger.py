@@ -50,6 +50,8 @@ COMMITS_MISSING = "commits before version {} are missing"
 """Reason if commits are missing that readers of the validated version need."""
 NOT_REPLAYED = "versions after {} cannot be replayed: {} missing{}"
 """Reason if older commits are missing."""
+OTHER_FORMAT = "data files are of the format {} (S39)"
+"""Reason if the metadata names another format than Parquet."""
 _CONSEQUENCES = (
     "the schema of the rows is not known",
     "the table's schema is not known",
@@ -185,8 +187,10 @@ def is_count_of_missing(reason: str) -> bool:
     return reason.endswith(MORE_MISSING.rpartition("{:,}")[2])
 
 
-def find_rules_of_missing_commits(reason: str) -> frozenset[str]:
-    """Return the rules that report the missing commits of which an entry of the ledger speaks; empty for others."""
+def find_reporting_rules(reason: str) -> frozenset[str]:
+    """Return the rules that report the missing commits, or the format, of which an entry speaks; empty for others."""
+    if _matches(OTHER_FORMAT, reason):
+        return frozenset({"MET009"})
     if reason == EMPTIED or _matches(COMMITS_MISSING, reason):
         return frozenset({"LOG001", "CAT005"})  # the second one if a catalog may know the commits
     return frozenset({"LOG010"}) if _matches(NOT_REPLAYED, reason) else frozenset()

@@ -38,7 +38,7 @@ from deltaspec.validation.advice import add_advice, list_report_steps
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import (
-    find_rules_of_missing_commits,
+    find_reporting_rules,
     find_unused_rules,
     is_consequence,
     is_count_of_missing,
@@ -345,7 +345,7 @@ def _accept_losses(ledger: list[NotChecked], findings: Findings, *, has_violatio
         or (each.file in with_lines and each.reason.endswith("cannot be decoded"))
         or (each.file in without_vector and each.rule in RULES and RULES[each.rule].level == "rows")
         or ("DAT001" in accepted_rules and is_count_of_missing(each.reason))
-        or not accepted_rules.isdisjoint(find_rules_of_missing_commits(each.reason))
+        or not accepted_rules.isdisjoint(find_reporting_rules(each.reason))
         or each.reason.startswith(tuple(constraints))
         or (accepted_rules and not has_violations and is_consequence(each.reason))
         else each
