@@ -50,8 +50,8 @@ _LOSSES = frozenset(
     )
 )
 """Rules that find a data file, a column of it or a deletion vector that is lost: missing, outside, or not readable."""
-INVALID_CONSTRAINT = "CON004"
-"""Rule that finds a CHECK constraint that nobody can evaluate. Its property is in the column `property`."""
+INVALID_EXPRESSIONS = {"CON004": ("property", "CHECK constraint"), "VAR003": ("column", "the expression of")}
+"""Rules that find an expression that nobody can evaluate: column with its name, and its title in ledger entries."""
 UNDECODABLE_LINES = frozenset(
     (
         "LIN001",
@@ -221,7 +221,7 @@ class AcceptedFindings:
         return found
 
     def list_lost(self, acceptance: Acceptance) -> dict[str, set[str]]:
-        """Return the files that are lost, or in part, and whose findings are accepted, by rule; and properties."""
+        """Return what is lost, or in part, and whose findings are accepted, by rule: files, or names of expressions."""
         found: dict[str, set[str]] = {}
         for (code, source), files in self._lost.items():
             if _count_excess(acceptance, source, self._counts[code, source]) <= 0:
@@ -299,7 +299,7 @@ class AcceptedFindings:
     def _note_lost(self, rule: Rule, rows: pl.DataFrame, sources: Iterable[int | str]) -> None:
         """Record the files of findings that say that a file is lost, by what may accept them."""
         column = "path" if rule.code in _LOSSES else "file" if rule.code in _LOG_LOSSES else None
-        column = "property" if rule.code == INVALID_CONSTRAINT else column
+        column = INVALID_EXPRESSIONS.get(rule.code, (column,))[0]
         if column is not None and sum(map(len, self._lost.values())) < _MAX_LOST_FILES:
             for path, source in zip(rows[column], sources, strict=True):
                 self._lost.setdefault((rule.code, source), set()).add(path)

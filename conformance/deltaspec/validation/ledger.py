@@ -52,6 +52,7 @@ NOT_REPLAYED = "versions after {} cannot be replayed: {} missing{}"
 """Reason if older commits are missing."""
 OTHER_FORMAT = "data files are of the format {} (S39)"
 """Reason if the metadata names another format than Parquet."""
+MISSPELLED_CONSTRAINT = "CHECK constraint {} is not evaluated: the case of its prefix is a silent point (S62)"
 _CONSEQUENCES = (
     "the schema of the rows is not known",
     "the table's schema is not known",
@@ -188,9 +189,11 @@ def is_count_of_missing(reason: str) -> bool:
 
 
 def find_reporting_rules(reason: str) -> frozenset[str]:
-    """Return the rules that report the missing commits, or the format, of which an entry speaks; empty for others."""
+    """Return the rules that report what an entry speaks of: missing commits, a format, a name; empty for others."""
     if _matches(OTHER_FORMAT, reason):
         return frozenset({"MET009"})
+    if _matches(MISSPELLED_CONSTRAINT, reason):
+        return frozenset({"CFG006"})
     if reason == EMPTIED or _matches(COMMITS_MISSING, reason):
         return frozenset({"LOG001", "CAT005"})  # the second one if a catalog may know the commits
     return frozenset({"LOG010"}) if _matches(NOT_REPLAYED, reason) else frozenset()

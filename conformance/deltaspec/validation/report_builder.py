@@ -33,7 +33,7 @@ from deltaspec.report.report_types import (
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
 from deltaspec.scales import SEVERITIES
-from deltaspec.validation.acceptance import INVALID_CONSTRAINT, UNDECODABLE_LINES
+from deltaspec.validation.acceptance import INVALID_EXPRESSIONS, UNDECODABLE_LINES
 from deltaspec.validation.advice import add_advice, list_report_steps
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
@@ -330,10 +330,11 @@ def _accept_losses(ledger: list[NotChecked], findings: Findings, *, has_violatio
     if findings.acceptance is None:
         return ledger
     lost = findings.accepted.list_lost(findings.acceptance)
-    constraints = [
-        f"CHECK constraint {name.removeprefix(CONSTRAINT_PREFIX)[:80]} is not evaluated: "
-        for name in lost.pop(INVALID_CONSTRAINT, ())
-    ]
+    expressions = tuple(
+        f"{title} {name.removeprefix(CONSTRAINT_PREFIX)[:80]} is not evaluated: "
+        for code, (_, title) in INVALID_EXPRESSIONS.items()
+        for name in lost.pop(code, ())
+    )
     without_vector = {file for code, files in lost.items() if code.startswith("DVX") for file in files}
     with_lines = {file for code, files in lost.items() if code in UNDECODABLE_LINES for file in files}
     others = {code: files for code, files in lost.items() if code not in UNDECODABLE_LINES}
@@ -346,7 +347,7 @@ def _accept_losses(ledger: list[NotChecked], findings: Findings, *, has_violatio
         or (each.file in without_vector and each.rule in RULES and RULES[each.rule].level == "rows")
         or ("DAT001" in accepted_rules and is_count_of_missing(each.reason))
         or not accepted_rules.isdisjoint(find_reporting_rules(each.reason))
-        or each.reason.startswith(tuple(constraints))
+        or each.reason.startswith(expressions)
         or (accepted_rules and not has_violations and is_consequence(each.reason))
         else each
         for each in ledger

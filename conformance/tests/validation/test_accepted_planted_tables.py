@@ -17,6 +17,7 @@ SAMPLE = (
     *("malformed_metadata", "malformed_protocol", "schema_that_is_no_text", "feature_list_of_another_type"),
     *("system_domain_malformed", "option_of_metadata_of_another_type", "malformed_add", "checkpoint_damaged"),
     *("sidecar_outside_its_folder", "constraint_of_no_condition", "version_of_two_bytes", "change_type_as_a_number"),
+    *("property_in_another_case", "generates_a_variant", "partition_column_unknown"),
     *("format_of_another_kind", "half_a_pair_escaped", "stored_ids_that_are_texts"),
     *("path_out_of_table", "column_stored_twice", "newest_feature_misspelt", "published_before_the_one_before"),
 )
