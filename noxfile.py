@@ -377,7 +377,7 @@ def lake(session: nox.Session) -> None:
 
 @nox.session
 def fixes(session: nox.Session) -> None:
-    """Prove the fixes of class `command` with Delta Spark, and write `reports/fixes.md`; `nox -s fixes -- CFG005`."""
+    """Prove the fixes of class `command`, and write `reports/fixes.md`; `nox -s fixes -- CFG005` replaces one rule."""
     _with_project(session)
     session.chdir("conformance/tests")
     session.run("python", "-m", "fixes", *session.posargs)

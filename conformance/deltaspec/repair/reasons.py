@@ -15,14 +15,17 @@ _IN_HISTORY = (
     "the finding is in a file of the log that stays; nothing that a later commit writes ends it. With the choice, a "
     "checkpoint replaces the older files, and earlier versions cannot be read any more"
 )
+_REPAIRED = (
+    "repaired from version {next} on; the file of the log that shows it stays until log cleanup deletes it. With the "
+    "choice, a checkpoint replaces the older files now, and earlier versions cannot be read any more"
+)
 _IN_STATE = "the state of the latest version has the defect too, and what it should be is not known"
 _BEYOND = (
-    "the file is of a later version than the newest commit: either commits are lost, which only a backup or an earlier "
-    "version of the object has, or the file is of another table"
+    "the checkpoint is of a later version than the newest commit: either commits are lost, which only a backup or an "
+    "earlier version of the object has, or they never succeeded"
 )
-_TYPED = (
-    "; deltaspec writes checkpoints without typed columns, which delta.checkpoint.writeStatsAsStruct requires: write a "
-    "checkpoint with the engine instead"
+_KEEP_CHECKPOINT = (
+    f"{_BEYOND}. If its state is right, choose to keep it: a checkpoint of the next version replaces all older files"
 )
 _REASONS = {
     "CDF": "change data is what the commit recorded; only the writer knows the changes",
@@ -32,8 +35,6 @@ _REASONS = {
     "LIN": "the line is damaged, and only a backup or an earlier version of the object has its content",
     "LOG001": "the commit is missing, and only a backup or an earlier version of the object has it",
     "LOG004": _BEYOND,
-    "LOG005": _BEYOND,
-    "LOG011": _BEYOND,
     "LOG": "no file of the log that could be written or set aside ends it",
     "PQT": "the rows must be written again to another file, which a repair of the log does not do",
     "ROW": "the rows themselves break the rule; the owner of the data must decide what they should be",
@@ -58,8 +59,7 @@ class Dropped(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """What was dropped, and why."""
-        text = f"the repair `{self.repair.kind}` was dropped: {self.reason}"
-        return text + _TYPED if "CKP053" in self.reason or "CKP056" in self.reason else text
+        return f"the repair `{self.repair.kind}` was dropped: {self.reason}"
 
     def concerns(self, finding: Finding) -> bool:
         """Return whether the repair would have ended a finding."""
@@ -69,7 +69,12 @@ class Dropped(msgspec.Struct, frozen=True):
 
 
 def list_unrepaired(
-    after: Report, explained: list[NotRepaired], dropped: list[Dropped], version: int, choices: Choices = NO_CHOICES
+    after: Report,
+    explained: list[NotRepaired],
+    dropped: list[Dropped],
+    version: int,
+    choices: Choices = NO_CHOICES,
+    later: Report | None = None,
 ) -> list[NotRepaired]:
     """Return an entry for every violation that is left, and for what could not be checked.
 
@@ -79,7 +84,9 @@ def list_unrepaired(
         dropped: repairs that were dropped.
         version: latest version of the table.
         choices: what the user has chosen; it is not offered again.
+        later: report on the repaired table after log cleanup; None if no repair depends on it.
     """
+    left = None if later is None else {each.rule for each in later.findings}
     offered = [] if choices.sets_history_aside else [CHOICE]
     history = next((each for each in dropped if each.repair.kind == "set-aside-history"), None)
     reasons = {(each.rule, each.location): each for each in explained}
@@ -88,6 +95,9 @@ def list_unrepaired(
         entry = reasons.get((finding.rule, finding.location))
         if entry is not None:
             found.append(entry)
+        elif left is not None and finding.severity == "violation" and finding.rule not in left:
+            reason = _REPAIRED.format(next=version + 1)
+            found.append(NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=offered))
         elif finding.severity == "violation":
             found.append(_explain(finding, dropped, version, offered))
     for unchecked in after.checked.not_checked:
@@ -115,7 +125,7 @@ def _explain(finding: Finding, dropped: list[Dropped], version: int, offered: li
     if finding.rule in DISPUTES:
         return NotRepaired(rule=finding.rule, location=finding.location, reason=DISPUTED)
     if in_history:
-        reason = _IN_HISTORY if offered else _IN_STATE
+        reason = _KEEP_CHECKPOINT if finding.rule == "LOG004" else _IN_HISTORY if offered else _IN_STATE
         return NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=choices)
     prefixes = [each for each in _REASONS if finding.rule.startswith(each)]
     reason = _REASONS[max(prefixes, key=len)] if prefixes else _DEFAULT.format(rule=finding.rule)

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import LIST_FEATURE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import features
 
@@ -85,15 +86,13 @@ def reader_feature_listed_for_writers_only() -> pl.Expr:
     "FEA004",
     requires=("table-features.required-features", "clustering.needs-domains", "row-tracking.needs-domains"),
     view=features,
+    fix=LIST_FEATURE,
 )
 def required_feature_missing() -> pl.Expr:
     """The protocol supports a feature but not a feature that it requires.
 
     Writers that do not know the required feature break the other one. Row tracking and clustering, for example, store
     their state in metadata domains.
-    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing
-    feature, if the engine can load the table. Delta Spark cannot. Then check the state that writers did not
-    maintain in between.
 
     Conforms::
         missing_requirements: []

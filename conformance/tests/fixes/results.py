@@ -16,8 +16,8 @@ _HEAD = """# Proved fixes
 
 `nox -s fixes` executes the commands of each fix of class `command` on tables with the defect, and writes this page. A
 fix is proved if the engine executes its commands, the finding is gone, no rule finds a new violation, and the rows and
-all earlier versions are as before. A table without data files has its live files compared. *In the new version* means
-that the old commit, as long as the log has it, is still reported.
+all earlier versions are as before, except for rows that the fix says are lost. A table without data files has its live
+files compared. *In the new version* means that the old commit, as long as the log has it, is still reported.
 
 """
 
@@ -70,6 +70,8 @@ def _list_cells(outcome: Outcome) -> list[str]:
     compared = "no data files" if outcome.rows is None else f"{outcome.rows} rows"
     proved = f"gone {outcome.gone}; {compared}, {outcome.versions} earlier versions as before"
     commands = "<br>".join(f"`{each}`" for each in outcome.commands)
+    if case.loses:
+        proved += f"; lost: {case.loses}"
     return [
         outcome.rule + (f", if {case.condition}" if case.condition else ""),
         case.fix_class,

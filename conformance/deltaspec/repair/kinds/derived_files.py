@@ -29,6 +29,12 @@ _CHECKPOINTS = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint)
 _DERIVED = (*_CHECKPOINTS, SidecarName, CompactionName, ChecksumName, LastCheckpointName)
 _PREFIXES = ("CKP", "COP", "CRC", "LCP", "LIN")
 _RULES = frozenset({"FIL020", "FIL040", "FIL041"})
+_BEYOND = frozenset({"LOG005", "LOG011"})
+CHOICE = "later=set-aside"
+_IS_BEYOND = (
+    "the file is of a later version than the newest commit. If commits are lost, restore them from a backup or an "
+    "earlier version of the object, and keep the file until then. If they never succeeded, choose to set it aside"
+)
 _LIVE_DIFFERS = frozenset({"CKP030", "CKP031", "CKP032"})
 _COMMITS_DISPUTED = frozenset({"COM020", "COM021", "COM022", "FIL030", "FIL032", "FIL033", "FIL037"})
 _DISPUTED = (
@@ -97,11 +103,16 @@ def propose(context: Context) -> Proposal:
             proposal.not_repaired += refuse_findings(findings, reason)
         else:
             proposal.changes += _build_changes(context, names, findings, is_checkpoint=is_checkpoint)
+    for each in context.select(_BEYOND):
+        if not context.choices.sets_later_aside:
+            proposal.not_repaired += refuse_findings([each], _IS_BEYOND, [CHOICE])
+        else:
+            proposal.changes += _build_changes(context, tuple(_find_files(each, context.entries)), [each])
     return proposal
 
 
 def _build_changes(
-    context: Context, names: tuple[str, ...], findings: list[Finding], *, is_checkpoint: bool
+    context: Context, names: tuple[str, ...], findings: list[Finding], *, is_checkpoint: bool = False
 ) -> Iterable[Change]:
     rules = list_rules(findings)
     what = "a checkpoint" if is_checkpoint else _name(parse_log_file_name(names[0]))

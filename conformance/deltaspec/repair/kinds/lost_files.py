@@ -26,16 +26,14 @@ def propose(context: Context) -> Proposal:
     lost = context.group_by_file(RULES)
     live = context.log.find_live(lost)
     proposal = Proposal()
-    for key, findings in lost.items():
-        if key in live and context.is_append_only:
-            proposal.not_repaired += refuse_findings(findings, _APPEND_ONLY)
-    if context.is_append_only:
-        return proposal
     inventory = context.report.inventory
     unreferenced = [] if inventory is None else inventory.unreferenced
-    copies = search_files(context.store, {key: live[key].add for key in lost if key in live}, unreferenced)
+    search = search_files(context.store, {key: live[key].add.size for key in lost if key in live}, unreferenced)
     for key, findings in lost.items():
         if key not in live:
+            continue
+        if context.is_append_only:
+            proposal.not_repaired += refuse_findings(findings, _APPEND_ONLY, found_elsewhere=search.get(key))
             continue
         file = live[key]
         rows = count_by_partition([(file, count_live_rows(file.add))])
@@ -48,7 +46,8 @@ def propose(context: Context) -> Proposal:
             files=[file.add.path],
             effect="lost",
             rows=rows,
-            found_elsewhere=copies.get(key, []),
+            found_elsewhere=search.get(key),
+            not_searched=list(search.not_searched),
         )
         proposal.changes.append(Change(repair=repair, removed=frozenset({key})))
     return proposal
