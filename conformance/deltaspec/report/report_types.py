@@ -10,7 +10,7 @@ from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
 from deltaspec.fix_cases import FixCase, Step
 from deltaspec.report.text import bound_text, count, escape_text
-from deltaspec.scales import SEVERITIES, FixClass, Severity
+from deltaspec.scales import SEVERITIES, FixClass, Harm, Severity
 
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 EXIT_CODES_OF_VERDICTS: dict[Verdict, ExitCode] = {
@@ -115,6 +115,8 @@ class RuleDoc(msgspec.Struct, frozen=True):
     """Who or what can repair the defect, in its most frequent case; None in reports of older releases."""
     fix_cases: tuple[FixCase, ...] = ()
     """What to do for each cause; `fix` has the same in sentences."""
+    harm: Harm | None = None
+    """What the defect does to the users of the table; None in reports of older releases."""
 
 
 NEEDS_CLOCK = "needs --clock"
@@ -398,6 +400,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     totals: dict[str, int]
     """Number of all findings, by rule; `findings` has at most `samples` of each rule."""
     findings: list[Finding]
+    """By severity, then by harm: wrong or lost rows first."""
     rules: dict[str, RuleDoc] = field(default_factory=dict)
     """Why each rule with findings matters, how to repair it, and where the protocol says so; by code."""
     steps: list[Step] = field(default_factory=list)
