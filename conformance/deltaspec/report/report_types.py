@@ -9,6 +9,7 @@ from msgspec import field
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
 from deltaspec.fix_cases import FixCase, Step
+from deltaspec.report.report_api import ReportApi
 from deltaspec.report.text import bound_text, count, escape_text
 from deltaspec.scales import SEVERITIES, FixClass, Harm, Severity
 
@@ -375,7 +376,7 @@ class SparkAccess(msgspec.Struct, frozen=True, kw_only=True):
         return f"Spark read the log, {files}: executors cannot read the table ({_printable(self.reason)})"
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class Report(ReportApi, msgspec.Struct, frozen=True, kw_only=True):
     """Result of one validation run. The JSON Schema is published as `reports/report.schema.json`."""
 
     report_version: int
