@@ -123,11 +123,17 @@ def verify(patterns: tuple[str, ...], part: str, root: str | None) -> None:
 @golden.command()
 @click.option("--all", "show_all", is_flag=True, help="Also list requirements that are covered or outside of reading.")
 def coverage(show_all: bool) -> None:
-    """Print which requirements the golden cases cover, and why the others are not."""
+    """Print which requirements the golden cases and the cases for writers cover, and why the others are not."""
     from deltaspec.golden.coverage import compute_coverage, render_coverage
+    from deltaspec.rules import RULES
+    from deltaspec.suites.all_checks import CHECKS
 
     found = compute_coverage()
-    print_text(render_coverage(found, show_all=show_all))
+    further = {
+        "case for writers": {each for check in CHECKS.values() if check.suite == "write" for each in check.requires},
+        "case for validators": {each for rule in RULES.values() for each in rule.requires},
+    }
+    print_text(render_coverage(found, further, show_all=show_all))
     sys.exit(ExitCode.FAILED if found.unexplained else ExitCode.OK)
 
 
