@@ -95,10 +95,10 @@ def render_coverage(
         lines.append(f"{chapter:<{width}}  " + "  ".join(f"{each:>7}" for each in (*counts, len(own))))
     needed = found.needed
     covered = [each for each in needed if each.id in found.cases]
-    counts = count_by_revision(found, further)
-    width = max(width, *(len(f"{actor}: {kind}") for actor, kind in counts))
+    by_kind = count_by_revision(found, further)
+    width = max(width, *(len(f"{actor}: {kind}") for actor, kind in by_kind))
     lines += ["", f"{'requirements':<{width}}  " + "  ".join(f"{each:>7}" for each in REVISIONS)]
-    for (actor, kind), numbers in counts.items():
+    for (actor, kind), numbers in by_kind.items():
         row = "  ".join(f"{numbers[revision]:>7}" for revision in REVISIONS)
         lines.append(f"{f'{actor}: {kind}':<{width}}  {row}")
     lines += ["", f"{len(covered)} of {len(needed)} requirements of readers have a case:"]
