@@ -22,7 +22,7 @@ from deltaspec.suites.checks import (
     TableUnderTest,
     Weak,
 )
-from deltaspec.suites.imported import CHECK_OF_QUESTION
+from deltaspec.suites.imported_checks import CHECK_OF_QUESTION
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_needs
 
