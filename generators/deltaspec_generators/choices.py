@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -28,6 +29,8 @@ class Choices(ABC):
     def __init__(self) -> None:
         self.sequence: list[int] = []
         """The choices made so far, for `RecordedChoices`."""
+        self.spans: list[tuple[int, int]] = []
+        """Start and end of choices that belong together, such as one repetition or one operation, inner ones first."""
 
     def choose(self, limit: int) -> int:
         """Return an integer from 0 to `limit - 1`; 0 is the simplest."""
@@ -55,10 +58,21 @@ class Choices(ABC):
 
         The choice to continue comes before each repetition, so a shorter sequence of choices drops single repetitions.
         """
+        begin = len(self.sequence)
         for number in range(high):
+            start = len(self.sequence)
             if number >= low and not self.choose(high - number + 1):
-                return
+                break
             yield number
+            self.spans.append((start, len(self.sequence)))
+        self.spans.append((begin, len(self.sequence)))
+
+    @contextmanager
+    def span(self) -> Iterator[None]:
+        """Record that the choices made within belong together."""
+        start = len(self.sequence)
+        yield
+        self.spans.append((start, len(self.sequence)))
 
     def sample(self, options: Sequence[T], low: int, high: int) -> list[T]:
         """Return `low` to `high` different options, in random order."""

@@ -82,9 +82,11 @@ def draw_generated_table(choices: Choices, options: TableOptions) -> GeneratedTa
         _apply(builder, operations[0])
     _finalize_commit(builder)
     for index in plan:
-        _apply(builder, _next_applicable(builder, operations, index))
-        _finalize_commit(builder)
-    draw_layout(builder)
+        with choices.span():
+            _apply(builder, _next_applicable(builder, operations, index))
+            _finalize_commit(builder)
+    with choices.span():
+        draw_layout(builder)
     return GeneratedTable(
         builder.files,
         builder.states,
