@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from deltaspec_generators.choices import RecordedChoices
 from deltaspec_generators.tables.corpus import draw_table
@@ -11,6 +12,7 @@ _BLOCKS = (64, 32, 16, 8, 4, 2, 1)
 _TAILS = (0, 1, 2, 4, 6, 7)
 """Eighths of the choices that remain when the tail is cut off."""
 
+Span = tuple[int, int]
 Recorded = tuple[int, ...]
 """Recorded of a table, for `RecordedChoices`."""
 Proposal = Iterator[tuple[int, Iterator[Recorded]]]
@@ -26,8 +28,8 @@ def shrink(
 ) -> Recorded:
     """Return a simpler sequence of choices whose table still fails.
 
-    First the tail is cut off, which has the layout of the log; then choices that belong together, such as an operation
-    or a column, are replaced by the simplest ones or deleted; then blocks of choices and single ones.
+    First the tail is cut off, which has the layout of the log. Then operations and columns are left out, and choices
+    that belong together are replaced by the simplest ones or deleted; then blocks of choices and single ones.
 
     Args:
         sequence: choices of a table that fails.
@@ -54,7 +56,7 @@ class _Shrinker:
         improved = True
         while improved and not self._is_over():
             before = self._best
-            for propose in (_cut_tail, _simplify_spans, _zero_blocks, _delete_blocks, _lower_choices):
+            for propose in (_cut_tail, _leave_out, _simplify_spans, _zero_blocks, _delete_blocks, _lower_choices):
                 self._apply(propose)
             improved = self._best != before
         return self._best
@@ -106,14 +108,29 @@ def _cut_tail(sequence: Recorded, start: int) -> Proposal:
         yield index, iter([sequence[: len(sequence) * _TAILS[index] // 8]])
 
 
-def _simplify_spans(sequence: Recorded, start: int) -> Proposal:
-    """Yield choices in which one span, the largest first, has the simplest choices or is missing."""
+def _leave_out(sequence: Recorded, start: int) -> Proposal:
+    """Yield choices without an operation or a column, the last ones first."""
+    used, _, joint = _list_spans(sequence)
+    for index in range(start, len(joint)):
+        left = list(used)
+        for first, last in sorted(joint[index], reverse=True):
+            del left[first:last]
+        yield index, iter([strip_zeros(left)])
+
+
+@lru_cache(maxsize=16)
+def _list_spans(sequence: Recorded) -> tuple[Recorded, list[Span], list[list[Span]]]:
+    """Return the choices of a table, its spans, the largest first, and its joint spans, the last ones first."""
     choices = RecordedChoices(sequence)
     draw_table(choices)
-    used = tuple(choices.sequence)
-    spans = sorted(
-        {each for each in choices.spans if each[1] - each[0] > 1}, key=lambda each: (each[0] - each[1], each)
-    )
+    spans = {each for each in choices.spans if each[1] - each[0] > 1}
+    by_size = sorted(spans, key=lambda each: (each[0] - each[1], each))
+    return tuple(choices.sequence), by_size, list(choices.joint_spans.values())[::-1]
+
+
+def _simplify_spans(sequence: Recorded, start: int) -> Proposal:
+    """Yield choices in which one span, the largest first, has the simplest choices or is missing."""
+    used, spans, _ = _list_spans(sequence)
     for index in range(start, len(spans)):
         yield index, _simplify_span(used, spans[index])
 
