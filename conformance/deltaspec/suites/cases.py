@@ -26,7 +26,12 @@ from deltaspec.suites.imported import CHECK_OF_QUESTION
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_needs
 
-_OUTCOMES_OF_DEATH = {"crash": Outcome.CRASHED, "timeout": Outcome.TIMED_OUT, "harness": Outcome.HARNESS_FAULT}
+_OUTCOMES_OF_DEATH = {
+    "crash": Outcome.CRASHED,
+    "timeout": Outcome.TIMED_OUT,
+    "output": Outcome.CRASHED,
+    "harness": Outcome.HARNESS_FAULT,
+}
 _REFUSALS = (check_undeclared_features, check_broken_table)
 _MESSAGE_CHARACTERS = 8_000
 _STDERR_LINES, _LINE_CHARACTERS = 8, 400
