@@ -185,6 +185,15 @@ def airflow(session: nox.Session) -> None:
 
 
 @nox.session
+def dagster(session: nox.Session) -> None:
+    """Run the example check in the real Dagster: a sound table passes, a faulty one fails with its rule."""
+    session.install("dagster>=1.9", "-e", ".")
+    tables = (str(Path(VALID_TABLE).resolve()), str(Path(INVALID_TABLE).resolve()))
+    path = {"PYTHONPATH": "conformance/examples"}
+    session.run("python", "conformance/tests/integrations/dagster_run.py", *tables, env=path)
+
+
+@nox.session
 def first_week(session: nox.Session) -> None:
     """Play a team's first week on ten tables, and write `reports/first-week.md`."""
     _with_project(session)
