@@ -118,6 +118,7 @@ ENTRY_POINTS = (
 LATE_IMPORTS = {
     "pyspark": "is optional",
     "boto3": "is optional",
+    "botocore": "is optional",
     "deltalake": "is optional",
     "moto": "is optional",
     "werkzeug": "is optional",
