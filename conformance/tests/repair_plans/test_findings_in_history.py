@@ -67,3 +67,10 @@ def test_timestamps_are_enabled_although_the_clock_of_the_storage_is_ahead(tmp_p
     os.utime(max((tmp_path / "t" / "_delta_log").glob("*.json")), (ahead, ahead))
     plan = deltaspec.plan_repair(table, level="log")
     assert [each.kind for each in plan.repairs] == ["list-feature"], plan.not_repaired
+
+
+def test_checkpoint_without_a_required_field_is_no_base(tmp_path: Path) -> None:
+    table = write("required_field_absent_from_checkpoint", tmp_path / "t")
+    plan = deltaspec.plan_repair(table, level="log", choose=["history=set-aside"])
+    assert plan.repairs == []
+    assert "no other complete checkpoint leads to the latest version" in plan.not_repaired[0].reason
