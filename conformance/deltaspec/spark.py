@@ -209,7 +209,7 @@ def apply_repair(
         TableUnreadable: the storage failed; the next call continues.
         SparkFailed: a Spark job failed; the next call continues.
     """
-    from deltaspec.repair.on_spark import apply_repair_on_spark
+    from deltaspec.repair.apply_on_spark import apply_repair_on_spark
 
     return apply_repair_on_spark(spark, plan, undo=undo, storage_options=storage_options, allow_outside=allow_outside)
 

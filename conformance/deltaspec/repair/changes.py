@@ -41,8 +41,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     edits: Mapping[str, Edit] = {}
     """What to change in the add actions of files, by key."""
     edit_metadata: Callable[[MetaData], MetaData] | None = None
-    features: frozenset[str] = frozenset()
-    """Features to add to the protocol."""
+    features: frozenset[str] | None = None
+    """Features to add to the lists of the protocol; None to keep the protocol."""
     domains: tuple[DomainMetadata, ...] = ()
     set_aside: tuple[str, ...] = ()
     set_aside_after: tuple[str, ...] = ()
@@ -91,7 +91,8 @@ def build_draft(log: TableLog, changes: Sequence[Change], created_ms: int) -> Dr
     """
     keys = {key for each in changes for key in each.keys}
     metadata = _edit_metadata(log, changes)
-    protocol = add_features(log.protocol, {name for each in changes for name in each.features})
+    features = [each.features for each in changes if each.features is not None]
+    protocol = add_features(log.protocol, frozenset().union(*features)) if features else log.protocol
     actions: list[Action] = [protocol] if protocol != log.protocol else []
     actions += [metadata] if metadata != log.metadata else []
     actions += {domain.domain: domain for each in changes for domain in each.domains}.values()
@@ -162,9 +163,14 @@ def build_remove(add: Add, created_ms: int) -> Remove:
 
 
 def compute_commit_timestamp(log: TableLog, created_ms: int) -> int:
-    """Return a time for the next commit that is later than the in-commit timestamp of the latest one."""
+    """Return a time for the next commit that is later than the latest one: its in-commit timestamp, or its file's time.
+
+    The clock of the storage may be ahead of the clock of this machine.
+    """
     last = log.snapshot.commit_info
     stated = None if last is None else last.in_commit_timestamp
+    if stated is None and (file := log.entries.get(commit_name(log.version))) is not None:
+        stated = file.modified_ms
     return max(created_ms, (stated or 0) + 1)
 
 
@@ -235,14 +241,17 @@ def replay_commit_once(log: TableLog, state: Snapshot, version: int, actions: It
 
 def add_features(protocol: Protocol, names: Iterable[str]) -> Protocol:
     """Return a protocol with further features, as lists of features."""
-    missing = set(names) - get_supported_features(protocol)
-    if not missing:
+    wanted = set(names)
+    before = get_supported_features(protocol), get_reader_features(protocol)
+    writers = before[0] | wanted
+    readers = before[1] | {name for name in wanted if FEATURES[name].kind == "reader-writer"}
+    has_no_list = protocol.min_reader_version >= MAX_READER_VERSION and protocol.reader_features is None
+    if (writers, readers) == before and not has_no_list:
         return protocol
-    writers = get_supported_features(protocol) | missing
-    readers = get_reader_features(protocol) | {name for name in missing if FEATURES[name].kind == "reader-writer"}
     needs_reader_lists = protocol.min_reader_version >= MAX_READER_VERSION or readers - {"columnMapping"}
+    without_lists = max(protocol.min_reader_version, 2 if "columnMapping" in readers else 1)
     return Protocol(
-        min_reader_version=MAX_READER_VERSION if needs_reader_lists else protocol.min_reader_version,
+        min_reader_version=MAX_READER_VERSION if needs_reader_lists else without_lists,
         min_writer_version=MAX_WRITER_VERSION,
         reader_features=sorted(readers) if needs_reader_lists else None,
         writer_features=sorted(writers),

@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import partial
-from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from typing import Any
 
 from msgspec.structs import replace
 
 from deltaspec.errors import TableUnreadable
-from deltaspec.repair.apply import Applied, apply_plan, ignore, undo_plan
 from deltaspec.repair.context import parse_choices
 from deltaspec.repair.overlay_store import OverlayStore
 from deltaspec.repair.plan_format import RepairPlan
 from deltaspec.repair.planner import plan_store
-from deltaspec.repair.steps import Say
 from deltaspec.report.report_types import Report
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.options import Options, RunSettings
@@ -31,12 +28,9 @@ from deltaspec.validation.spark.table_access import TableAccess, find_table_acce
 from deltaspec.wire.storage.interface import Store
 from deltaspec.wire.storage.settings import StorageSettings
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 def plan_repair_on_spark(
-    session: SparkSession,
+    session: Any,
     table: str,
     *,
     output: str | None = None,
@@ -64,31 +58,12 @@ def plan_repair_on_spark(
         progress=progress,
         allow_outside=allow_outside,
         writer_time_zone=writer_time_zone,
-        validate=partial(_validate, session, uri, storage),
+        validate=partial(validate_on_spark, session, uri, storage),
     )
 
 
-def apply_repair_on_spark(
-    session: SparkSession,
-    plan: str | PathLike[str],
-    *,
-    undo: bool = False,
-    storage_options: Mapping[str, str] | None = None,
-    allow_outside: bool = False,
-    say: Say = ignore,
-) -> Applied:
-    """Apply a plan, or undo it. `deltaspec.spark.apply_repair` documents arguments and errors."""
-    storage = StorageSettings(storage_options)
-
-    def validate(store: Store, options: Options, progress: Progress) -> Report:
-        return _validate(session, store.uri, storage, store, options, progress)
-
-    run = undo_plan if undo else apply_plan
-    return run(fspath(plan), storage=storage, allow_outside=allow_outside, say=say, validate=validate)
-
-
-def _validate(
-    session: SparkSession, uri: str, storage: StorageSettings, store: Store, options: Options, progress: Progress
+def validate_on_spark(
+    session: Any, uri: str, storage: StorageSettings, store: Store, options: Options, progress: Progress
 ) -> Report:
     """Validate a table on Spark, or the overlay that a store shows."""
     overlay = partial(_lay_over, store) if isinstance(store, OverlayStore) else None

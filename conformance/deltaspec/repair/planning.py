@@ -182,14 +182,23 @@ class _Planner(msgspec.Struct, frozen=True):
         proof, dropped = self._prove_best(context, changes)
         proof = self._prove_further(context, proof)
         version = context.log.version
-        after, later = self.before, None
-        if proof is not None:
-            after = proof.report
-            ended = {code for each in proof.changes for code in each.repair.rules}
-            if any(each.rule in ended and is_about_history(each, version) for each in after.findings):
-                later = self._validate_later(context, proof.changes)
-        not_repaired = list_unrepaired(after, not_repaired, dropped, version, context.choices, later)
-        return self.build(proof, version, context.log.metadata.id, not_repaired, later)
+        after, changes = (self.before, []) if proof is None else (proof.report, proof.changes)
+        later = None
+        if not context.choices.sets_history_aside and any(
+            each.severity == "violation" and is_about_history(each, version) for each in after.findings
+        ):
+            later = self._validate_later(context, changes)
+        not_repaired = list_unrepaired(
+            after,
+            not_repaired,
+            dropped,
+            version,
+            context.choices,
+            later,
+            {code for each in changes for code in each.repair.rules},
+        )
+        ends_later = later is not None and proof is not None and later.counts["violation"] < after.counts["violation"]
+        return self.build(proof, version, context.log.metadata.id, not_repaired, later if ends_later else None)
 
     def _validate_later(self, context: Context, changes: list[Change]) -> Report | None:
         """Return the report on the table after some changes and log cleanup; None if no checkpoint can be written."""
@@ -207,7 +216,9 @@ class _Planner(msgspec.Struct, frozen=True):
 
     def _ends_findings_later(self, context: Context, changes: list[Change], best: _Proof | None) -> bool:
         """Return whether changes end findings that only a commit still shows, which log cleanup deletes."""
-        changes_state = any(each.edits or each.edit_metadata or each.features or each.domains for each in changes)
+        changes_state = any(
+            each.edits or each.edit_metadata or each.features is not None or each.domains for each in changes
+        )
         if context.choices.sets_history_aside or not changes_state:
             return False
         before = self._validate_later(context, [] if best is None else best.changes)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from deltaspec.repair.context import NO_CHOICES, Choices
 from deltaspec.repair.kinds.history import CHOICE, DISPUTED, DISPUTES, is_about_history
 from deltaspec.repair.plan_format import NotRepaired, Repair
+from deltaspec.repair.verdicts import ENDS_NOTHING
 from deltaspec.report.report_types import Finding, Report
 
 MAX_ENTRIES = 1000
@@ -75,6 +78,7 @@ def list_unrepaired(
     version: int,
     choices: Choices = NO_CHOICES,
     later: Report | None = None,
+    repaired: Collection[str] = (),
 ) -> list[NotRepaired]:
     """Return an entry for every violation that is left, and for what could not be checked.
 
@@ -84,9 +88,10 @@ def list_unrepaired(
         dropped: repairs that were dropped.
         version: latest version of the table.
         choices: what the user has chosen; it is not offered again.
-        later: report on the repaired table after log cleanup; None if no repair depends on it.
+        later: report on the repaired table after log cleanup; None if it is not known.
+        repaired: rules whose findings the repairs end.
     """
-    left = None if later is None else {each.rule for each in later.findings}
+    in_state = None if later is None else {_get_subject(each) for each in later.findings}
     offered = [] if choices.sets_history_aside else [CHOICE]
     history = next((each for each in dropped if each.repair.kind == "set-aside-history"), None)
     reasons = {(each.rule, each.location): each for each in explained}
@@ -95,16 +100,18 @@ def list_unrepaired(
         entry = reasons.get((finding.rule, finding.location))
         if entry is not None:
             found.append(entry)
-        elif left is not None and finding.severity == "violation" and finding.rule not in left:
-            reason = _REPAIRED.format(next=version + 1)
-            found.append(NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=offered))
         elif finding.severity == "violation":
-            found.append(_explain(finding, dropped, version, offered))
+            stays = in_state is not None and _get_subject(finding) in in_state
+            if in_state is not None and not stays and finding.rule in repaired:
+                reason = _REPAIRED.format(next=version + 1)
+                found.append(NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=offered))
+            else:
+                found.append(_explain(finding, dropped, version, [] if stays else offered))
     for unchecked in after.checked.not_checked:
         if not unchecked.accepted:
             location, reason = unchecked.file or "the table", f"not checked: {unchecked.reason}"
             forms = offered if unchecked.rule.startswith(_OVER_COMMITS) else []
-            if history is not None and unchecked.rule.startswith(_OVER_COMMITS):
+            if history is not None and history.reason != ENDS_NOTHING and unchecked.rule.startswith(_OVER_COMMITS):
                 reason += f"; {history.text}"
             found.append(NotRepaired(rule=unchecked.rule, location=location, reason=reason, choices=forms))
     if len(found) > MAX_ENTRIES:
@@ -113,10 +120,17 @@ def list_unrepaired(
     return found
 
 
+def _get_subject(finding: Finding) -> tuple[str, str | None, str | None]:
+    """Return what a finding is about, apart from the file of the log that shows it."""
+    return finding.rule, finding.path, finding.column
+
+
 def _explain(finding: Finding, dropped: list[Dropped], version: int, offered: list[str]) -> NotRepaired:
     in_history = is_about_history(finding, version)
     choices = offered if in_history else []
     why = next((each for each in dropped if each.concerns(finding)), None)
+    if why is not None and why.repair.kind == "set-aside-history" and why.reason == ENDS_NOTHING:
+        why = None  # the state has the defect, too
     if why is not None:
         reason = why.text
         if " FIL038 " in f" {why.reason} ":  # the earlier size stays in the log

@@ -109,9 +109,11 @@ class TableLog(msgspec.Struct, frozen=True):
         if self.base is not None:
             version = self.base.checkpoint.version
             for batch in iter_file_action_batches(self.store, self.base, compared=False):
-                for action in build_file_actions(self._complete_statistics(batch)):
-                    if isinstance(action, Add | Remove):
-                        yield version, action
+                try:
+                    actions = build_file_actions(self._complete_statistics(batch))
+                except TypeError as fault:  # a required field is null
+                    raise LogUnusable(f"checkpoint of version {version}: {batch.file}: {fault}", version) from fault
+                yield from ((version, each) for each in actions if isinstance(each, Add | Remove))
             if self.base.incomplete_reason is not None:
                 raise LogUnusable(f"checkpoint of version {version}: {self.base.incomplete_reason}", version)
         for version in self.commits:

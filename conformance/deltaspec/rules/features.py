@@ -60,15 +60,13 @@ def writer_feature_listed_for_readers() -> pl.Expr:
         "iceberg-v2.readers",
     ),
     view=features,
+    fix=LIST_FEATURE,
 )
 def reader_feature_listed_for_writers_only() -> pl.Expr:
     """A reader-writer feature is only in writerFeatures.
 
     Readers that do not know the feature read the table and return wrong rows. (At reader version 2, columnMapping needs
     no entry in readerFeatures.)
-    Fix (restore): Restore the version before the defect, or the log from backup. Delta Spark does not help: `ALTER
-    TABLE t SET TBLPROPERTIES` with a feature that it finds in one list changes nothing. Another engine may write
-    both lists.
 
     Conforms::
         feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3

@@ -45,7 +45,7 @@ def writer_features_without_version_7() -> pl.Expr:
     "PRO003",
     requires=("protocol.reader-features-at-3", "protocol.new-tables-list-both"),
     view=protocols,
-    fix=WRITE_PROTOCOL,
+    fix=LIST_FEATURE,
 )
 def reader_features_missing() -> pl.Expr:
     """A protocol has minReaderVersion 3 but no readerFeatures.

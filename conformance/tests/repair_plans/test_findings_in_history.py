@@ -1,5 +1,7 @@
 """Repairs of the table's state whose findings an older commit still shows: proved without the older commits."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,7 @@ def write(name: str, table: Path) -> str:
 def test_state_is_repaired_although_a_commit_shows_the_finding(name: str, tmp_path: Path) -> None:
     rule, kind = REPAIRED[name]
     plan = deltaspec.plan_repair(write(name, tmp_path / "t"), level="log")
-    assert [each.kind for each in plan.repairs] == [kind]
+    assert [each.kind for each in plan.repairs] == [kind], plan.not_repaired
     assert (plan.after.verdict, plan.after.violations, plan.before.violations) == ("violations", {rule: 1}, {rule: 1})
     assert plan.after_cleanup is not None
     assert plan.after_cleanup.verdict == "conforms"
@@ -57,3 +59,18 @@ def test_applied_repair_is_not_planned_again(tmp_path: Path) -> None:
     assert (again.repairs, [each.choices for each in again.not_repaired]) == ([], [["history=set-aside"]])
     plan = deltaspec.plan_repair(table, level="log", choose=["history=set-aside"])
     assert plan.after.verdict == "conforms"
+
+
+def test_timestamps_are_enabled_although_the_clock_of_the_storage_is_ahead(tmp_path: Path) -> None:
+    table = write("newest_feature_dropped_while_used", tmp_path / "t")
+    ahead = time.time() + 3600
+    os.utime(max((tmp_path / "t" / "_delta_log").glob("*.json")), (ahead, ahead))
+    plan = deltaspec.plan_repair(table, level="log")
+    assert [each.kind for each in plan.repairs] == ["list-feature"], plan.not_repaired
+
+
+def test_checkpoint_without_a_required_field_is_no_base(tmp_path: Path) -> None:
+    table = write("required_field_absent_from_checkpoint", tmp_path / "t")
+    plan = deltaspec.plan_repair(table, level="log", choose=["history=set-aside"])
+    assert plan.repairs == []
+    assert "no other complete checkpoint leads to the latest version" in plan.not_repaired[0].reason

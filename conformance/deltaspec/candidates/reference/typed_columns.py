@@ -22,7 +22,6 @@ from deltaspec.protocol.schema.column_mapping import get_partition_types, physic
 from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, Struct
 from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES
 
-_WITHOUT_BOUNDS = ("binary",)
 _MIN_WRITER_VERSION = 3
 """The first writer version that must follow the properties."""
 _MAX_LONG = 2**63 - 1
@@ -144,7 +143,7 @@ def _get_arrow_type(kind: DataType) -> pa.DataType | None:
 
 
 def _get_bound_type(kind: DataType) -> pa.DataType | None:
-    return None if kind in map(Primitive, _WITHOUT_BOUNDS) else _get_arrow_type(kind)
+    return None if kind == Primitive("binary") else _get_arrow_type(kind)
 
 
 def _require_arrow_type(kind: DataType) -> pa.DataType:

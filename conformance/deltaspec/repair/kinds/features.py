@@ -6,9 +6,15 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from deltaspec.protocol.actions import MetaData
-from deltaspec.protocol.features.supported_features import get_supported_features
-from deltaspec.protocol.features.table_features import FEATURES, get_feature, get_required_features
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
+from deltaspec.protocol.features.table_features import (
+    FEATURES,
+    MAX_READER_VERSION,
+    MAX_WRITER_VERSION,
+    get_feature,
+    get_required_features,
+)
 from deltaspec.protocol.property_names import (
     IN_COMMIT_TIMESTAMPS_SINCE_TIME,
     IN_COMMIT_TIMESTAMPS_SINCE_VERSION,
@@ -20,8 +26,15 @@ from deltaspec.repair.context import Context, Proposal, list_rules, refuse_findi
 from deltaspec.repair.plan_format import Repair
 from deltaspec.report.report_types import Finding
 
-RULES = frozenset({"CFG004", "DOM001", "DOM011", "FEA004", "FIL014", "FIL070", "PRO008"})
+_READER_LISTS = frozenset({"FEA003", "PRO003"})
+"""Rules that find reader-writer features that only `writerFeatures` lists."""
+_WRITER_LISTS = frozenset({"FEA001", "PRO004"})
+RULES = frozenset({"CFG004", "DOM001", "DOM011", "FEA004", "FIL014", "FIL070", "PRO008"}) | _READER_LISTS
 """Only violations: a divergence may be on purpose, and a new feature keeps older engines out."""
+_NO_LIST = (
+    "the protocol has no writerFeatures, and which features the table supported is known only from a backup or an "
+    "earlier version; run RESTORE in an engine that loads the table"
+)
 _CHANGES_MEANING = {
     "catalogManaged": "a catalog must manage the table first",
     "columnMapping": "readers would resolve the columns of all files in another way",
@@ -38,26 +51,32 @@ _ICT, _ROW_TRACKING = "inCommitTimestamp", "rowTracking"
 def propose(context: Context) -> Proposal:
     """Propose to add missing features to the protocol."""
     proposal = Proposal()
-    supported = get_supported_features(context.log.protocol)
+    protocol = context.log.protocol
+    if protocol.min_writer_version >= MAX_WRITER_VERSION and protocol.writer_features is None:
+        proposal.not_repaired += refuse_findings(context.select(RULES | _WRITER_LISTS), _NO_LIST)
+        return proposal
+    supported = get_supported_features(protocol)
+    listed = supported & get_reader_features(protocol) | {name for name in supported if not _is_of_readers(name)}
     features: set[str] = set()
     ended: list[Finding] = []
     for finding in context.select(RULES):
-        named = set(_find_features(finding))
-        names = {each for name in named for each in (name, *get_required_features(name))} - supported
-        if not named:
+        named = supported if finding.rule in _READER_LISTS else set(_find_features(finding))
+        names = {each for name in named for each in (name, *get_required_features(name))} - listed
+        is_without_list = finding.rule == "PRO003" and _has_no_reader_list(protocol)
+        if not named and not is_without_list:
             proposal.not_repaired += refuse_findings([finding], "the finding names no feature")
         elif (reason := _find_obstacle(context, names)) is not None:
             proposal.not_repaired += refuse_findings([finding], reason)
-        elif names:
-            features |= names
+        elif names or is_without_list:
+            features |= names or supported
             ended.append(finding)
-    if features:
+    if ended:
         proposal.changes.append(_build_change(context, features, ended))
     return proposal
 
 
 def _build_change(context: Context, features: set[str], ended: list[Finding]) -> Change:
-    shown = ", ".join(sorted(features))
+    shown = ", ".join(sorted(features)) or "none"
     summary = f"List features that the table uses: {shown}."
     edit = None
     if _ICT in features:
@@ -75,7 +94,7 @@ def _build_change(context: Context, features: set[str], ended: list[Finding]) ->
 
 def _find_obstacle(context: Context, names: set[str]) -> str | None:
     """Return why features cannot be listed; None if they can."""
-    for name in sorted(names):
+    for name in sorted(names - get_supported_features(context.log.protocol)):
         if get_feature(name) is None or name in _CHANGES_MEANING:
             why = _CHANGES_MEANING.get(name, "deltaspec does not know it")
             return f"{name} cannot just be listed: {why}"
@@ -89,6 +108,16 @@ def _find_obstacle(context: Context, names: set[str]) -> str | None:
     if without:
         return f"{_ROW_TRACKING} cannot just be listed: {without:,} of {len(adds):,} live files have no row ids"
     return None
+
+
+def _has_no_reader_list(protocol: Protocol) -> bool:
+    return protocol.min_reader_version >= MAX_READER_VERSION and protocol.reader_features is None
+
+
+def _is_of_readers(name: str) -> bool:
+    """Return whether readers must support a feature, too."""
+    feature = FEATURES.get(name)
+    return feature is not None and feature.kind == "reader-writer"
 
 
 def _find_features(finding: Finding) -> Iterator[str]:

@@ -15,6 +15,7 @@ from deltaspec.protocol.log.file_names import (
 )
 from deltaspec.repair.changes import HINT, Change
 from deltaspec.repair.context import Context, Proposal, refuse_findings
+from deltaspec.repair.kinds import derived_files
 from deltaspec.repair.plan_format import Repair
 from deltaspec.report.report_types import Finding
 from deltaspec.report.text import count
@@ -55,6 +56,10 @@ def propose(context: Context) -> Proposal:
         return proposal
     if disputes := context.select(DISPUTES):
         proposal.not_repaired += refuse_findings(disputes, DISPUTED)
+        return proposal
+    if disputed := derived_files.find_disputed(context):
+        rules = {code for codes in disputed.values() for code in codes}
+        proposal.not_repaired += refuse_findings(context.select(rules | derived_files.LIVE_DIFFERS), DISPUTED)
         return proposal
     proposal.changes.append(build_change(context))
     return proposal

@@ -12,12 +12,18 @@ from deltaspec.repair.context import (
     refuse_findings,
 )
 from deltaspec.repair.file_search import search_files
+from deltaspec.repair.kinds import derived_files
 from deltaspec.repair.plan_format import Repair
 from deltaspec.report.text import count
 
 RULES = frozenset({"DAT001", "PQT001", "PQT004", "ROW001"})
 _APPEND_ONLY = (
     "delta.appendOnly forbids removing rows; restore the file from a backup, or set it to false and plan again"
+)
+
+_DISPUTED = (
+    "the commits have this file and a checkpoint does not, so the commit may be damaged: readers of the checkpoint may "
+    "have the right rows. Compare the rows; nothing is removed"
 )
 
 
@@ -28,12 +34,16 @@ def propose(context: Context) -> Proposal:
     proposal = Proposal()
     inventory = context.report.inventory
     unreferenced = [] if inventory is None else inventory.unreferenced
+    disputed = derived_files.find_disputed(context)
     search = search_files(context.store, {key: live[key].add.size for key in lost if key in live}, unreferenced)
     for key, findings in lost.items():
         if key not in live:
             continue
         if context.is_append_only:
             proposal.not_repaired += refuse_findings(findings, _APPEND_ONLY, found_elsewhere=search.get(key))
+            continue
+        if key in disputed:
+            proposal.not_repaired += refuse_findings(findings, _DISPUTED, found_elsewhere=search.get(key))
             continue
         file = live[key]
         rows = count_by_partition([(file, count_live_rows(file.add))])
