@@ -56,7 +56,7 @@ class Corpus(msgspec.Struct, frozen=True):
         kind = DRAWN if self.revision == REVISIONS[-1] else f"{DRAWN}-{self.revision}"
         drawn = [f"{kind}.{self.seed}.{number}" for number in range(self.tables)]
         if self.catalog_tables is not None:
-            written += [f"{CATALOG}.{name}" for name in CATALOG_TABLES]
+            written += [f"{CATALOG}.{name}" for name in CATALOG_TABLES] if self.written else []
             drawn += [f"{CATALOG}.{self.seed}.{number}" for number in range(self.catalog_tables)]
         histories = [f"{HISTORY}.{name}" for name in WRITTEN_HISTORIES] if self.written_histories else []
         histories += [f"{HISTORY}.{self.seed}.{number}" for number in range(self.histories)]
@@ -81,6 +81,11 @@ def _list_golden_cases() -> list[GoldenCase]:
 def is_drawn(identity: str) -> bool:
     """Return whether an id names a drawn table of the current revision; only those are shrunk."""
     return identity.startswith(f"{DRAWN}.")
+
+
+def is_history(identity: str) -> bool:
+    """Return whether an id names a history."""
+    return identity.startswith(f"{HISTORY}.")
 
 
 def describe_subject(identity: str) -> TableUnderTest:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import Capabilities
 from deltaspec.candidates.reference.engine import Engine
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.serve import EngineError
 from deltaspec.errors import InvalidUsage
 from deltaspec.protocol.features.table_features import get_known_features
@@ -19,7 +20,7 @@ from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.rendering import render_text
 from deltaspec.suites.results import UNDECLARED_FEATURES, DeclaredRefusals, Run, SuiteReport, build_report
-from deltaspec.suites.runner import build_suite_plan
+from deltaspec.suites.runner import SuitePlan, build_suite_plan, run_suite_plan
 from deltaspec.suites.subjects import Corpus, build_subject, describe_subject
 
 TABLE = next(
@@ -93,6 +94,37 @@ def test_revisions_have_no_written_tables() -> None:
         build_suite_plan(("read", "write", "catalog"), seed=1, tables=1, revision="r2")
     with pytest.raises(KeyError):
         describe_subject("drawn-r9.1.0")
+
+
+class WithoutCheckpoints(Engine):
+    """Refuses tables whose first commits only a checkpoint has."""
+
+    declares = True
+
+    def hello(self) -> dict[str, Any]:
+        kinds = ["classic", "multipart", "v2"] if self.declares else []
+        return {**super().hello(), "checkpoints_not_supported": kinds}
+
+    def load(self, log: LogReader, at: dict[str, int] | None) -> LoadedTable:
+        if any("checkpoint" in name for name in log.entries):
+            raise EngineError("unsupported", "a checkpoint")
+        return super().load(log, at)
+
+
+class WithoutCheckpointsInSilence(WithoutCheckpoints):
+    declares = False
+
+
+@pytest.mark.parametrize(
+    ("engine", "outcome"), [(WithoutCheckpoints, Outcome.NOT_ASKED), (WithoutCheckpointsInSilence, Outcome.FAILED)]
+)
+def test_reader_may_declare_that_it_reads_no_checkpoints(engine: type[Engine], outcome: Outcome) -> None:
+    plan = SuitePlan(
+        Corpus(1, 0, written=True), ("read",), select=lambda case: case == "read.all-rows/sound.json-checkpoint"
+    )
+    (result,) = [each for done in run_suite_plan(lambda: InProcess(engine()), plan) for each in done.results]
+    assert result.outcome is outcome
+    assert ("v2 checkpoints" in result.message) == (outcome is Outcome.NOT_ASKED)
 
 
 def test_changes_with_an_older_schema_are_left_out() -> None:
