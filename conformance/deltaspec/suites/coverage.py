@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from deltaspec.golden.table_requirements import TABLE_REQUIREMENTS
-from deltaspec.requirements import REVISIONS
+from deltaspec.protocol.revisions import Revision
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.refuse import check_broken_table
@@ -42,13 +42,13 @@ NOT_DRAWN: dict[str, tuple[str, ...]] = {"r1": (), "r2": (), "r3": ()}
 """Requirements of an earlier revision that show in the content of tables, but in none that is drawn of the revision."""
 
 
-def list_tested_requirements(revision: str = REVISIONS[-1]) -> dict[str, tuple[str, ...]]:
+def list_tested_requirements(revision: str = Revision.CURRENT) -> dict[str, tuple[str, ...]]:
     """Return the requirements that the suites test in a revision, with checks, `TABLE_CONTENT` or golden cases.
 
     Only drawn tables to read are of earlier revisions (`deltaspec test --revision`). Written tables, histories, golden
     cases and tables that must be refused are of the current one.
     """
-    if revision == REVISIONS[-1]:
+    if revision == Revision.CURRENT:
         return _list_tested_requirements()
     of_drawn_tables = {check.name for check in CHECKS.values() if check.suite in SUITES} - {BROKEN_TABLE}
     found = {}

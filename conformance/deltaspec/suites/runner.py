@@ -13,7 +13,7 @@ import msgspec
 from deltaspec.candidates.host import Candidate, GivenUp
 from deltaspec.candidates.messages import Capabilities
 from deltaspec.errors import InvalidUsage
-from deltaspec.requirements import REVISIONS
+from deltaspec.protocol.revisions import Revision
 from deltaspec.suites.cases import Case, list_cases, run_case
 from deltaspec.suites.checks import CATALOG_SUITES, SUITES, WRITE_SUITES, SuiteName
 from deltaspec.suites.outcomes import CaseResult
@@ -136,7 +136,7 @@ def build_suite_plan(
     *,
     written: bool = True,
     golden: bool = False,
-    revision: str = REVISIONS[-1],
+    revision: str = Revision.CURRENT,
 ) -> SuitePlan:
     """Return the plan of suites: as many drawn tables to read as histories to perform, and other tables.
 
@@ -153,7 +153,7 @@ def build_suite_plan(
     Raises:
         InvalidUsage: suites without drawn tables of an earlier revision are requested for one.
     """
-    if revision != REVISIONS[-1]:
+    if revision != Revision.CURRENT:
         if left_out := [each for each in suites if each not in SUITES]:
             raise InvalidUsage(
                 f"--revision {revision}: the tables of suite {', '.join(left_out)} are of the current one"

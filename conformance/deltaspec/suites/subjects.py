@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from deltaspec.candidates.messages import ACCEPTED_ERRORS
 from deltaspec.golden.definition import GoldenCase, load_cases
-from deltaspec.requirements import REVISIONS
+from deltaspec.protocol.revisions import Revision
 from deltaspec.suites.checks import CATALOG, BrokenTable, TableUnderTest
 from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.rare_tables import RARE_TABLES
@@ -53,7 +53,7 @@ class Corpus(msgspec.Struct, frozen=True):
         kinds = ((BROKEN, FAULTY_TABLES), (SOUND, SOUND_TABLES), (RARE, RARE_TABLES))
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
         written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
-        kind = DRAWN if self.revision == REVISIONS[-1] else f"{DRAWN}-{self.revision}"
+        kind = DRAWN if self.revision == Revision.CURRENT else f"{DRAWN}-{self.revision}"
         drawn = [f"{kind}.{self.seed}.{number}" for number in range(self.tables)]
         if self.catalog_tables is not None:
             written += [f"{CATALOG}.{name}" for name in CATALOG_TABLES] if self.written else []
@@ -110,7 +110,7 @@ def describe_subject(identity: str) -> TableUnderTest:
         return build_history_subject(identity, HistoryUnderTest(0, 0, nowhere, WRITTEN_HISTORIES[name]()))
     seed, _, number = name.partition(".")
     drawn, _, revision = kind.partition("-")
-    is_known = kind in (DRAWN, CATALOG, HISTORY) or (drawn == DRAWN and revision in REVISIONS[:-1])
+    is_known = kind in (DRAWN, CATALOG, HISTORY) or (drawn == DRAWN and revision in {*Revision} - {Revision.CURRENT})
     if not is_known or not (seed.isdecimal() and number.isdecimal()):
         raise KeyError(identity)
     if kind == HISTORY:
