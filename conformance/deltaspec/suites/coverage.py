@@ -38,8 +38,13 @@ def load_untestable_requirements() -> dict[str, str]:
 
 NOT_OF_EARLIER = "only tables and histories of later revisions test it"
 """Why the suites do not test a requirement in an earlier revision that they test in the current one."""
-NOT_DRAWN: dict[str, tuple[str, ...]] = {"r1": (), "r2": (), "r3": ()}
-"""Requirements of an earlier revision that show in the content of tables, but in none that is drawn of the revision."""
+_NEVER_DRAWN = ("column-mapping.property-needs-support", "transaction.may-decrease")
+NOT_DRAWN: dict[str, tuple[str, ...]] = {
+    "r1": _NEVER_DRAWN,
+    "r2": _NEVER_DRAWN,
+    "r3": (*_NEVER_DRAWN, "default-columns.not-for-reading", "deletion-vectors.honoured-without-property"),
+}
+"""Requirements of an earlier revision that show in the content of tables, but in none of 200 drawn of the revision."""
 
 
 def list_tested_requirements(revision: str = Revision.CURRENT) -> dict[str, tuple[str, ...]]:
