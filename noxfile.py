@@ -455,6 +455,13 @@ def harness_rust(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def harness_go(session: nox.Session) -> None:
+    """Build the example of a candidate in Go. The first time, it takes about two minutes of CPU time."""
+    with session.chdir(HARNESSES / "go"):
+        session.run("go", "build", "-o", "../build/go_reader", ".")
+
+
+@nox.session(venv_backend="none")
 def harness_java(session: nox.Session) -> None:
     """Build the candidates `kernel_java` and `delta_standalone` with Maven. Needs Java 17 or newer.
 

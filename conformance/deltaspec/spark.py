@@ -7,12 +7,10 @@ report.show()
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from deltaspec.report.report_types import Report
 
@@ -21,6 +19,9 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Unpack
 
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from deltaspec.many_tables.report import TablesReport
@@ -266,12 +267,32 @@ class SparkReport:
         Args:
             samples: number of findings of each rule.
         """
-        from rich.console import Console
-
-        from deltaspec.report import terminal
-
-        terminal.write(self.report, Console(file=sys.stdout, width=100, highlight=False), samples)
+        self.report.show(samples)
 
     def to_json(self) -> str:
         """Return the report as `deltaspec validate --format json` prints it."""
-        return msgspec.json.encode(self.report).decode()
+        return self.report.to_json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as dictionaries, lists and plain values."""
+        return self.report.to_dict()
+
+    def to_arrow(self) -> pa.Table:
+        """Return the findings that the report has, and the ledger, as `Report.to_arrow`."""
+        return self.report.to_arrow()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows of `to_arrow` as a Polars data frame."""
+        return self.report.to_polars()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows of `to_arrow` as a pandas data frame."""
+        return self.report.to_pandas()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as JSON to a file of the driver, for `since` of a later run.
+
+        Raises:
+            InvalidUsage: the file cannot be written.
+        """
+        self.report.save(path)
