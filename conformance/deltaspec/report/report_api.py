@@ -36,7 +36,7 @@ class ReportApi:
     def to_arrow(self) -> pa.Table:
         """Return a row for each finding and for each entry of the ledger, or for each table of a report of several.
 
-        The columns are those of `--format parquet`; `kind` says what a row is. `evidence` is a JSON object.
+        It has the columns of `--format parquet`; `kind` says what a row is. `evidence` is a JSON object.
         """
         table: pa.Table = import_module(_CONVERSIONS).to_arrow(self)
         return table

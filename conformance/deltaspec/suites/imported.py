@@ -80,7 +80,7 @@ def _scan_with_predicate(candidate: Candidate, subject: TableUnderTest, question
 
 
 def _read_expected_rows_or_reference(subject: TableUnderTest, question: ReadRows) -> pa.Table:
-    """Return the expected rows of the case, or those of the reference reader if the case has none."""
+    """Return the expected rows of the case, or the rows of the reference reader if the case has none."""
     imported = _get_question(subject)
     if question.rows is not None:
         return read_expected_rows(question.rows, question, subject.newest.schema)

@@ -130,9 +130,9 @@ def test_no_text_of_a_table_becomes_markup(tmp_path: Path) -> None:
     build(tmp_path / "r", tmp_path / "s")
     for page in (tmp_path / "s").rglob("*.html"):
         html = page.read_text("utf-8")
-        assert not {"img", "iframe", "object", "base"} & {tag for tag, _ in parse_page(html).tags}
-        assert "\u202e" not in html
-        assert "<script>" not in html
+        assert not {"img", "iframe", "object", "base"} & {tag for tag, _ in parse_page(html).tags}, page
+        assert "\u202e" not in html, page
+        assert "<script>" not in html, page
     assert "\u202e" not in (tmp_path / "s/assets/tables.js").read_text("utf-8")
 
 
@@ -244,7 +244,7 @@ def test_validate_writes_and_continues_a_site(tmp_path: Path) -> None:
 def test_site_is_not_written_into_a_table_or_over_a_file(tmp_path: Path) -> None:
     table = RawLog("plain").write(tmp_path / "t")
     for option in (f"html:{table}/site/", f"html:{table}/"):
-        assert run("validate", table, table, "--report", option).exit_code == 2
+        assert run("validate", table, table, "--report", option).exit_code == 2, option
     assert run("overview", table, "--output", table / "x").exit_code == 2
     (tmp_path / "file").write_text("x")
     result = run("validate", table, "--report", f"html:{tmp_path}/file/")

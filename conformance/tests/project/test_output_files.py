@@ -20,6 +20,7 @@ ALLOWED = {
     "golden/writers/output.py": "writes to the directory of `fill_directory`",
     "golden/verification.py": "changes a copy in a temporary directory",
     "extraction/case.py": "writes into the temporary directory of a case",
+    "lake/site.py": "writes to the directory of `fill_directory`",
     "repair/plan_writer.py": "writes into the temporary directory of a plan",
     "suites/saved_cases.py": "writes into the temporary directory of a case",
     "suites/saved_histories.py": "writes into the temporary directory of a case",

@@ -125,7 +125,7 @@ class _Case:
                 self.is_open = step.kind not in STEPS_OF_THE_KIT
                 raise Inexpressible(f"the form has no operation {step.kind}")
             version = len(self.commits)
-            self.commits.append(self.expression.express(step, before, found, version))
+            self.commits.append(self.expression.express(step, found, version))
         except Inexpressible as reason:
             self.outside.append(str(reason))
             self.is_open = self.is_open and found.table == before

@@ -21,7 +21,7 @@ from deltaspec.golden.writers.form import (
 from deltaspec.protocol.property_names import GENERATION_EXPRESSION, IDENTITY_START
 from deltaspec.protocol.schema.data_types import INTEGER_BITS
 from deltaspec_generators.histories.drawing import DRAWERS, Step
-from deltaspec_generators.histories.plain_table import Effect, PlainTable
+from deltaspec_generators.histories.plain_table import Effect
 
 _ENGINE_KEYS = (GENERATION_EXPRESSION, IDENTITY_START)
 """Keys of column metadata that a replay of `create_table` loses, because it creates the table with SQL."""
@@ -37,14 +37,14 @@ class Expression:
     def __init__(self) -> None:
         self.live_commits: list[int] | None = []
 
-    def express(self, step: Step, before: PlainTable | None, effect: Effect, number: int) -> Commit:
+    def express(self, step: Step, effect: Effect, number: int) -> Commit:
         """Return an operation as commit `number` of a write spec. Raises `Inexpressible`."""
         express = _EXPRESSED.get(step.kind)
         if express is None:
             raise Inexpressible(f"the form has no operation {step.kind}")
         if effect.may_be_refused:
             raise Inexpressible("a writer may also refuse the operation")
-        commit = express(self, step.operation, before, effect, number)
+        commit = express(self, step.operation, effect, number)
         self._follow(step.kind, number)
         if not step.commit:
             return commit
@@ -58,7 +58,7 @@ class Expression:
         elif kind in ("delete", "update"):
             self.live_commits = None
 
-    def create(self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int) -> Commit:
+    def create(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         schema = json.loads(operation["schema"])
         lost = sorted({key for field in schema["fields"] for key in _ENGINE_KEYS if key in field["metadata"]})
         if lost:
@@ -68,55 +68,47 @@ class Expression:
         properties = dict(operation.get("properties") or {})
         return CreateTable(schema, tuple(operation.get("partition_by") or ()), properties)
 
-    def append(self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int) -> Commit:
+    def append(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         if any(each.default is not None and any(each.name not in row for row in operation["rows"])
                for each in effect.table.columns):  # fmt: skip
             raise Inexpressible("data files have all columns, so no default value is used")
         return Insert((name_data_file(number),))
 
-    def overwrite(self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int) -> Commit:
+    def overwrite(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         if operation.get("where") is not None or self.live_commits is None:
             raise Inexpressible("the form removes all files of a commit or none")
         removed = tuple(RemovedFiles(each) for each in self.live_commits)
         return LowLevelCommit(add_files=(AddedFile(name_data_file(number)),), remove_files=removed)
 
-    def delete(self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int) -> Commit:
+    def delete(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         _require_effect(effect)
         return Delete(_get_sql(operation))
 
-    def update(self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int) -> Commit:
+    def update(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         _require_effect(effect)
         values = {name: _render_literal(kind, text) for name, (_, kind, text) in operation["set"].items()}
         return Update(_get_sql(operation), values)
 
-    def set_properties(
-        self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int
-    ) -> Commit:
+    def set_properties(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         given = operation["properties"]
         removed = tuple(name for name, text in given.items() if text is None)
         if removed and len(removed) < len(given):
             raise Inexpressible("a commit of the form sets properties or removes some, not both")
         return UpdateProperties(remove=removed) if removed else UpdateProperties(set=dict(given))
 
-    def add_column(
-        self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int
-    ) -> Commit:
+    def add_column(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         added = effect.table.columns[-1]
         return EvolveSchema(add_columns={"type": "struct", "fields": [dict(added.to_json())]})
 
-    def rename_column(
-        self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int
-    ) -> Commit:
+    def rename_column(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         (old,), (new,) = operation["from"], operation["to"]
         return EvolveSchema(rename_columns={old: new})
 
-    def drop_column(
-        self, operation: Mapping[str, Any], before: PlainTable | None, effect: Effect, number: int
-    ) -> Commit:
+    def drop_column(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         return EvolveSchema(drop_columns=tuple(operation["name"]))
 
 
-_EXPRESSED: dict[str, Callable[[Expression, Mapping[str, Any], PlainTable | None, Effect, int], Commit]] = {
+_EXPRESSED: dict[str, Callable[[Expression, Mapping[str, Any], Effect, int], Commit]] = {
     "create": Expression.create,
     "append": Expression.append,
     "overwrite": Expression.overwrite,
