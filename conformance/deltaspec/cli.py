@@ -23,6 +23,7 @@ from deltaspec.output_files import translate_write_errors
 
 _MODULES = {
     "baseline": "baseline",
+    "compare": "compare",
     "discover": "discover",
     "doctor": "doctor",
     "extract": "extract",
@@ -30,6 +31,7 @@ _MODULES = {
     "golden": "golden",
     "known": "candidate_tests",
     "matrix": "matrix",
+    "overview": "overview",
     "repair": "repair",
     "replay": "candidate_tests",
     "schema": "schema",

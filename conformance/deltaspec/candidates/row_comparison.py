@@ -110,7 +110,7 @@ def find_row_difference(
         columns,
         _describe_rows(columns, missing),
         _describe_rows(columns, extra),
-        _list_kinds(expected.schema, missing, extra),
+        list_kinds(expected.schema, missing, extra),
         missing.total(),
         extra.total(),
         expected.num_rows,
@@ -121,7 +121,16 @@ def find_row_difference(
     )
 
 
-def _list_kinds(schema: pa.Schema, missing: Counter[Value], extra: Counter[Value]) -> tuple[str, ...]:
+def read_kinds(message: str) -> frozenset[str]:
+    """Return how rows differ, from a message with the text of a `RowDifference`; empty if it has none.
+
+    Values that only moved to other rows are not a kind: without some of the rows they look like any other kind.
+    """
+    lines = [line for line in message.split("\n") if line.startswith(_DIFFERS)]
+    return frozenset(kind for line in lines for kind in line.removeprefix(_DIFFERS).split(", ")) - {_MOVED}
+
+
+def list_kinds(schema: pa.Schema, missing: Counter[Value], extra: Counter[Value]) -> tuple[str, ...]:
     """List every way in which a column of these rows may differ; some of the rows mostly differ in no other way."""
     surplus = extra.total() - missing.total()
     found = {"surplus rows"} if surplus > 0 else {"missing rows"} if surplus < 0 else set()
@@ -186,25 +195,26 @@ def list_rows(table: pa.Table) -> list[tuple[Value, ...]]:
     """Return the rows of a table as hashable values, so that equal rows are equal tuples."""
     if not table.num_columns:
         return [()] * table.num_rows
-    columns = [_list_values(pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type))
+    columns = [list_values(pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type))
                for column in table.columns]  # fmt: skip
     return list(zip(*columns, strict=True))
 
 
-def _list_values(array: pa.Array) -> list[Value]:
+def list_values(array: pa.Array) -> list[Value]:
+    """Return the values of an array as hashable values, so that equal values are equal."""
     kind = array.type
     if _is_variant(kind):
         return [None if each is None else _read_variant(each) for each in array.to_pylist()]
     if pa.types.is_struct(kind):
-        members = [_list_values(each) for each in array.flatten()]
+        members = [list_values(each) for each in array.flatten()]
         rows = zip(*members, strict=True) if members else ([()] * len(array))
         return _mask(array, (("struct", *row) for row in rows))
     if pa.types.is_map(kind):
-        keys, values = _list_values(array.keys), _list_values(array.items)
+        keys, values = list_values(array.keys), list_values(array.items)
         entries = list(zip(keys, values, strict=True))
         return _mask(array, (("map", _entry_set(entries[start:end])) for start, end in _spans(array)))
     if pa.types.is_list(kind):
-        elements = _list_values(array.values)
+        elements = list_values(array.values)
         return _mask(array, (("list", *elements[start:end]) for start, end in _spans(array)))
     if pa.types.is_floating(kind):
         return [None if each is None else ("float", _float_bits(each)) for each in array.to_pylist()]
@@ -230,9 +240,14 @@ def _read_variant(binaries: Mapping[str, bytes | None]) -> Value:
     try:
         names = encoding.read_metadata(metadata or b"")
         encoding.check_value(value or b"", names)
-        return "variant", _freeze(encoding.read_value(value or b"", names))
+        return freeze_variant(encoding.read_value(value or b"", names))
     except (encoding.VariantError, encoding.VariantUndecided):
         return "struct", metadata, value
+
+
+def freeze_variant(value: values.Value) -> Value:
+    """Return a decoded variant as a hashable value."""
+    return "variant", _freeze(value)
 
 
 def _freeze(value: values.Value) -> Value:
@@ -262,6 +277,18 @@ def _float_bits(value: float) -> bytes:
     return struct.pack(">d", math.nan if math.isnan(value) else value)
 
 
+def check_columns(names: Sequence[str], expected: Sequence[str]) -> None:
+    """Raise `WrongType` if a column is missing, unexpected or repeated; their order has no meaning."""
+    if sorted(names) == sorted(expected):
+        return
+    missing = [name for name in expected if name not in names]
+    extra = [name for name in names if name not in expected]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    parts = [("missing", missing), ("not expected", extra), ("repeated", repeated)]
+    text = "; ".join(f"{what}: {', '.join(each)}" for what, each in parts if each)
+    raise WrongType(f"columns: {text}", " or ".join(f"columns are {what}" for what, each in parts if each))
+
+
 def normalize(table: pa.Table, expected: pa.Schema) -> pa.Table:
     """Convert an answer to the expected columns and types without changing a value.
 
@@ -269,13 +296,7 @@ def normalize(table: pa.Table, expected: pa.Schema) -> pa.Table:
         WrongType: A column is missing, unexpected or repeated, or has a type that cannot represent the same values.
     """
     names = table.column_names
-    if sorted(names) != sorted(expected.names):
-        missing = [name for name in expected.names if name not in names]
-        extra = [name for name in names if name not in expected.names]
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        parts = [("missing", missing), ("not expected", extra), ("repeated", repeated)]
-        text = "; ".join(f"{what}: {', '.join(each)}" for what, each in parts if each)
-        raise WrongType(f"columns: {text}", " or ".join(f"columns are {what}" for what, each in parts if each))
+    check_columns(names, expected.names)
     columns = []
     for field in expected:
         column = table.column(names.index(field.name))

@@ -140,7 +140,12 @@ class Trial:
 
     def record_death(self, death: Died, operation: str) -> None:
         """Record that the candidate died without being killed."""
-        outcomes = {"crash": Outcome.CRASHED, "timeout": Outcome.TIMED_OUT, "harness": Outcome.HARNESS_FAULT}
+        outcomes = {
+            "crash": Outcome.CRASHED,
+            "timeout": Outcome.TIMED_OUT,
+            "output": Outcome.CRASHED,
+            "harness": Outcome.HARNESS_FAULT,
+        }
         self.died = outcomes[death.reason]
         self.faults.append(f"{operation}: {describe_death(death)}")
 

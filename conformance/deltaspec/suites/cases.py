@@ -24,7 +24,7 @@ from deltaspec.suites.checks import (
     Weak,
     describe_refusal,
 )
-from deltaspec.suites.imported import CHECK_OF_QUESTION
+from deltaspec.suites.imported_checks import CHECK_OF_QUESTION
 from deltaspec.suites.mixed_engines import list_readers
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.refuse import (
@@ -34,7 +34,12 @@ from deltaspec.suites.refuse import (
     list_undeclared_needs,
 )
 
-_OUTCOMES_OF_DEATH = {"crash": Outcome.CRASHED, "timeout": Outcome.TIMED_OUT, "harness": Outcome.HARNESS_FAULT}
+_OUTCOMES_OF_DEATH = {
+    "crash": Outcome.CRASHED,
+    "timeout": Outcome.TIMED_OUT,
+    "output": Outcome.CRASHED,
+    "harness": Outcome.HARNESS_FAULT,
+}
 _REFUSALS = (check_undeclared_features, check_broken_table)
 STDERR_MEBIBYTES, PROGRESS_MESSAGES = "stderr_mebibytes", "progress_messages"
 """Names of counts of unusual amounts of output."""

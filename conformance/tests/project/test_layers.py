@@ -30,7 +30,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.requirements": set(),
     "deltaspec.protocol": set(),
     "deltaspec.model": {"protocol"},
-    "deltaspec.report": {"errors", "exit_codes", "fix_cases", "scales"},
+    "deltaspec.report": {"errors", "exit_codes", "fix_cases", "installation", "output_files", "scales"},
     "deltaspec.wire": {"protocol", "errors", "output_files"},
     "deltaspec.sql": {"protocol", "wire"},
     "deltaspec.views": {"protocol", "wire", "sql", "scales"},
@@ -41,6 +41,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     },
     "deltaspec.catalog_server": {"errors", "output_files", "protocol"},
     "deltaspec.candidates": {
+        "version",
         "protocol",
         "model",
         "wire",
@@ -57,6 +58,10 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.faults": {
         *("candidates", "deltaspec_generators", "suites", "validation", "protocol", "model", "report"),
         *("errors", "exit_codes", "output_files"),
+    },
+    "deltaspec.comparison": {
+        *("candidates", "suites", "validation", "views", "sql", "wire", "protocol", "model", "report"),
+        *("errors", "exit_codes", "version"),
     },
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "protocol", "model"},
     "deltaspec.golden": {
@@ -104,7 +109,7 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.protocol": {"msgspec"},
     "deltaspec.model": {"msgspec"},
     "deltaspec.rules": {"msgspec", "polars"},
-    "deltaspec.report": {"msgspec", "pyarrow", "rich"},
+    "deltaspec.report": {"msgspec", "pandas", "polars", "pyarrow", "rich"},
     "deltaspec.pages": {"jinja2", "markupsafe", "msgspec"},
     "deltaspec.matrix": {"msgspec"},
 }
@@ -118,7 +123,13 @@ ENTRY_POINTS = (
 LATE_IMPORTS = {
     "pyspark": "is optional",
     "boto3": "is optional",
+    "apprise": "is optional",
+    "botocore": "is optional",
     "deltalake": "is optional",
+    "prometheus_client": "is optional",
+    "pymetastore": "is optional",
+    "thrift": "is optional",
+    "polars": "only for data frames",
     "moto": "is optional",
     "werkzeug": "is optional",
     "httpx": "is optional",
