@@ -41,8 +41,9 @@ def discover(location: str, hidden: bool, catalog: str | None, output_format: st
     uc://catalog.schema.* lists the Delta tables of a schema in the Unity Catalog at --catalog.
 
     glue://DATABASE.TABLE lists the Delta tables of AWS Glue, and hms://host:9083/DATABASE.TABLE lists the Delta tables
-    of a Hive Metastore without Kerberos. Both names may have globs, or be left out. JSON then has also name, owner and properties. Lines on stderr
-    say what is odd: two tables at one location, a table in the folder of another, a location without a log.
+    of a Hive Metastore without Kerberos. Both names may have globs, or be left out. JSON then has also name, owner and
+    properties. Lines on stderr say what is odd: two tables at one location, a table in the folder of another, a
+    location without a log.
 
     If a folder cannot be listed, a line on stderr names it, and the exit code is 3. Storage options come from the
     configuration file, as for `deltaspec validate`.
