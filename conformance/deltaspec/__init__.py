@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from typing import Unpack
 
+    from deltaspec.comparison.results import ComparisonReport
     from deltaspec.many_tables.report import TablesReport
     from deltaspec.repair.plan_format import RepairPlan
     from deltaspec.report.report_types import Report
+    from deltaspec.validation.instants import AtArgument
     from deltaspec.validation.options import OptionArguments
     from deltaspec.validation.progress import Progress
 
-__all__ = ["__version__", "plan_repair", "validate", "validate_many"]
+__all__ = ["__version__", "compare", "plan_repair", "validate", "validate_many"]
 
 
 def validate(
@@ -154,6 +156,61 @@ def validate_many(
     )
 
 
+def compare(
+    table: str,
+    candidates: Iterable[str],
+    *,
+    at: AtArgument = None,
+    columns: Iterable[str] | None = None,
+    sample: float | None = None,
+    changes: tuple[int, int] | None = None,
+    redact: bool = False,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    allow_outside: bool = False,
+    timeout_scale: float = 1.0,
+) -> ComparisonReport:
+    """Compare what engines read of a table with what the protocol says, as `deltaspec compare` does.
+
+    Nothing is written into the table. Each engine runs in a process that is killed if it takes too long, uses too much
+    memory or returns too many bytes.
+
+    Args:
+        table: path or URI of the table's root.
+        candidates: engines to ask: names of adapters, `cmd:COMMAND` or `py:MODULE:CLASS`.
+        at: version, or time, as in `validate`.
+        columns: top-level columns to compare; None for all.
+        sample: share of the data to compare, between 0 and 1: some partitions, or rows in a range of a column; None
+            for all.
+        changes: first and last version whose changes are compared too; None for none.
+        redact: leave values, paths and messages of engines out of the report.
+        storage_options: as in `validate`; engines get only the environment.
+        progress: as in `validate`.
+        allow_outside: follow absolute paths that lead out of the table.
+        timeout_scale: factor of all deadlines of engines.
+
+    Raises:
+        InvalidUsage: a column, version or engine does not exist, or an engine cannot run here.
+        TableUnreadable: there is no table, or deltaspec cannot read its log.
+        StorageUnavailable: the storage did not answer. It is a `TableUnreadable`.
+    """
+    from deltaspec.comparison.compare import CompareRequest, compare_tables
+    from deltaspec.validation.progress import ignore_progress
+    from deltaspec.wire.storage.settings import StorageSettings
+
+    request = CompareRequest(
+        at=at,
+        columns=None if columns is None else tuple(columns),
+        sample=sample,
+        changes=changes,
+        redact=redact,
+        storage=StorageSettings(storage_options),
+        allow_outside=allow_outside,
+        timeout_scale=timeout_scale,
+    )
+    return compare_tables([table], list(candidates), request, progress or ignore_progress).tables[0]
+
+
 def plan_repair(
     table: str,
     *,
@@ -174,7 +231,8 @@ def plan_repair(
         level: how much of the table is read to find damage and to prove the plan, as for `validate`.
         choose: what only the owner of the data can decide: `vector=remove-file` or `vector=drop-vector` for damaged
             deletion vectors, with `:PATH` for one data file; `history=set-aside` to replace older files of the log by a
-            checkpoint; `version=N` to return to a version if the latest one cannot be read.
+            checkpoint; `later=set-aside` to set aside checksums and compactions after the newest commit; `version=N` to
+            return to a version if the latest one cannot be read.
         storage_options: settings of the storage clients, as for `validate`.
         progress: as for `validate`.
         allow_outside: follow absolute paths that lead out of the table.

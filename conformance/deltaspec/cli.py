@@ -23,6 +23,7 @@ from deltaspec.output_files import translate_write_errors
 
 _MODULES = {
     "baseline": "baseline",
+    "compare": "compare",
     "discover": "discover",
     "doctor": "doctor",
     "extract": "extract",

@@ -1,5 +1,7 @@
 """Read an untrusted Arrow IPC file with bounded memory and time.
 
+A file is read as one table, or checked once and then read batch by batch.
+
 Arrow checks that a file is well formed, but a small well-formed file can still need any amount of memory: compressed
 buffers state their own size, one schema field can be a child of a million others, one batch can be listed a million
 times, and columns can share buffers. Therefore the sizes in footer and batches are added up before Arrow reads the
@@ -8,6 +10,7 @@ file, and the sizes of the arrays before anything reads their values.
 
 import struct
 from collections.abc import Iterator
+from typing import Protocol, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -22,6 +25,10 @@ MAX_TEXT_BYTES = 16 * 1024 * 1024
 """Size of names, time zones and metadata in the schema."""
 MAX_BATCHES = 16_384
 MAX_COLUMN_BATCHES = 1_000_000
+MAX_STREAMED_BATCHES = 1_000_000
+"""Batches of a file that is read one batch at a time."""
+
+Bytes: TypeAlias = bytes | memoryview
 
 _MAGIC = b"ARROW1"
 _V5 = 4
@@ -29,6 +36,14 @@ _TIMESTAMP, _RUN_END_ENCODED, _LIST_VIEW, _LARGE_LIST_VIEW, _UNION = 10, 22, 25,
 _FORBIDDEN = {_RUN_END_ENCODED: "run_end_encoded", _LIST_VIEW: "list_view", _LARGE_LIST_VIEW: "large_list_view"}
 _FORBIDDEN[_UNION] = "union"
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
+
+
+class ByteSource(Protocol):
+    """The bytes of a file, in memory or read when they are needed."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> Bytes: ...
 
 
 class RowsFault(Exception):
@@ -47,11 +62,20 @@ def read_arrow_file(data: bytes) -> pa.Table:
             table = reader.read_all()
     except (pa.ArrowException, OSError, ValueError, struct.error, MemoryError, RecursionError) as fault:
         raise RowsFault(f"the rows are not a complete Arrow IPC file: {get_first_line(fault)}") from fault
+    check_table(table)
+    return table
+
+
+def check_table(table: pa.Table) -> None:
+    """Check rows that Arrow has read.
+
+    Raises:
+        RowsFault: an array is invalid, or too large.
+    """
     validate_table(table, full=False)
     _check_arrays(table)
     validate_table(table)
     _check_decoded_size(table)
-    return table
 
 
 def validate_table(table: pa.Table, *, full: bool = True) -> None:
@@ -74,11 +98,11 @@ def get_first_line(fault: BaseException) -> str:
 class _Node(msgspec.Struct, frozen=True):
     """A table of a FlatBuffers message. Reads outside of the data raise `struct.error`."""
 
-    data: memoryview
+    data: Bytes
     position: int
 
     @classmethod
-    def read_root(cls, data: memoryview) -> "_Node":
+    def read_root(cls, data: Bytes) -> "_Node":
         return cls(data, _unpack("<I", data, 0))
 
     def find(self, number: int) -> int | None:
@@ -128,21 +152,26 @@ class _Node(msgspec.Struct, frozen=True):
             yield _unpack_all(code, self.data, start + 4 + size * index)
 
 
-def _unpack(code: str, data: memoryview, position: int) -> int:
+def _unpack(code: str, data: Bytes, position: int) -> int:
     return int(_unpack_all(code, data, position)[0])
 
 
-def _unpack_all(code: str, data: memoryview, position: int) -> tuple[int, ...]:
+def _unpack_all(code: str, data: Bytes, position: int) -> tuple[int, ...]:
     if position < 0:
         raise struct.error("a position before the start of the file")
     return struct.unpack_from(code, data, position)
 
 
-def check_file(data: memoryview) -> None:
-    """Raise if reading the file would need too much memory. It reads footer and batches like Arrow."""
+def check_file(data: ByteSource, *, is_streamed: bool = False) -> None:
+    """Raise if reading the file would need too much memory. It reads footer and batches like Arrow.
+
+    Args:
+        data: the file.
+        is_streamed: whether one batch is read at a time, so that only the size of each batch is limited.
+    """
     if len(data) < 24 or data[:6] != _MAGIC or data[-6:] != _MAGIC:
         raise ValueError("it does not start and end with ARROW1")
-    length = _unpack("<i", data, len(data) - 10)
+    length = _unpack("<i", data[len(data) - 10 : len(data) - 6], 0)
     if not 0 < length <= len(data) - 10:
         raise ValueError(f"its footer has {length:,} bytes")
     footer = _Node.read_root(data[len(data) - 10 - length : len(data) - 10])
@@ -155,14 +184,17 @@ def check_file(data: memoryview) -> None:
         for field in schema.iter_tables(1):
             budget.add_field(field)
     batches = footer.get_length(2) + footer.get_length(3)
-    if batches > MAX_BATCHES or batches * columns > MAX_COLUMN_BATCHES:
+    most, most_columns = (MAX_STREAMED_BATCHES, MAX_VALUES) if is_streamed else (MAX_BATCHES, MAX_COLUMN_BATCHES)
+    if batches > most or batches * columns > most_columns:
         raise RowsFault(f"the rows have {batches:,} batches of {columns:,} columns; write fewer, larger batches")
     total = 0
     for number in (2, 3):
         for offset, metadata_length, body_length in footer.iter_structs(number, "<qi4xq"):
-            total += _measure_batch(data, offset, metadata_length, body_length, budget)
+            size = _measure_batch(data, offset, metadata_length, body_length, budget)
+            # dictionaries stay in memory
+            total = size if is_streamed and number == 3 else total + size
             if total > MAX_BYTES:
-                raise RowsFault(f"the rows have more than {MAX_BYTES:,} bytes")
+                raise RowsFault(f"the rows have more than {MAX_BYTES:,} bytes{' in one batch' * is_streamed}")
 
 
 class _SchemaBudget:
@@ -199,12 +231,12 @@ class _SchemaBudget:
             raise RowsFault(f"the names and metadata of the rows have more than {MAX_TEXT_BYTES:,} bytes")
 
 
-def _measure_batch(data: memoryview, offset: int, metadata_length: int, body_length: int, budget: _SchemaBudget) -> int:
+def _measure_batch(data: ByteSource, offset: int, metadata_length: int, body_length: int, budget: _SchemaBudget) -> int:
     """Return the bytes of a batch after decompression."""
     if offset < 0 or metadata_length < 0 or body_length < 0 or offset + metadata_length + body_length > len(data):
         raise ValueError("a batch is outside of the file")
     header = data[offset : offset + metadata_length]
-    body = data[offset + metadata_length : offset + metadata_length + body_length]
+    body = offset + metadata_length
     message = _Node.read_root(header[8:])  # after a mark and the length
     if _unpack("<I", header, 0) != 0xFFFFFFFF or message.read(0, "<h") != _V5:
         raise ValueError("it was written for a version of Arrow older than 1.0")
@@ -216,14 +248,18 @@ def _measure_batch(data: memoryview, offset: int, metadata_length: int, body_len
         raise ValueError("a block of the footer is not a batch")
     if batch.find(3) is None:
         return metadata_length + body_length
-    return metadata_length + sum(_measure_compressed(body, *each) for each in batch.iter_structs(2, "<qq"))
+    return metadata_length + sum(
+        _measure_compressed(data, body, body_length, *each) for each in batch.iter_structs(2, "<qq")
+    )
 
 
-def _measure_compressed(body: memoryview, offset: int, length: int) -> int:
+def _measure_compressed(data: ByteSource, body: int, body_length: int, offset: int, length: int) -> int:
     """Return the bytes of a compressed buffer, which starts with its size; -1 marks one that is not compressed."""
     if length == 0:
         return 0
-    size = _unpack("<q", body, offset)
+    if offset < 0 or offset + 8 > body_length:
+        raise ValueError("a buffer is outside of its batch")
+    size = _unpack("<q", data[body + offset : body + offset + 8], 0)
     if size < -1:
         raise ValueError(f"a compressed buffer has {size:,} bytes")
     return length if size == -1 else size

@@ -11,7 +11,8 @@ import shutil
 import signal
 import tempfile
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol, Self, TypeAlias, TypeVar
 
@@ -30,7 +31,7 @@ from deltaspec.candidates.messages import (
 from deltaspec.candidates.outcomes import Died, GivenUp, Refused
 from deltaspec.candidates.process import Launch
 from deltaspec.candidates.process_groups import kill_group
-from deltaspec.candidates.rows import Rows, RowsFault, load_rows
+from deltaspec.candidates.rows import Rows, RowsFault, RowsFile, load_rows
 from deltaspec.candidates.session import Session
 
 __all__ = ["Candidate", "Died", "GivenUp", "Host", "Refused", "Rows"]
@@ -68,6 +69,13 @@ class Candidate(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
+class Traffic(msgspec.Struct, frozen=True):
+    """What a candidate has written besides its answers."""
+
+    stderr_bytes: int = 0
+    progress_messages: int = 0
+
+
 class Host:
     """A candidate in its own process.
 
@@ -88,7 +96,10 @@ class Host:
         self._remove_directory = weakref.finalize(self, _remove_directory, self.directory, os.getpid())
         self.session: Session | None = None
         self._files = 0
+        self._output_limit: tuple[Path, int] | None = None
+        """File that the current request writes, and the bytes that it may have; None for no limit."""
         self._restarts = 0
+        self._earlier_traffic = Traffic()
         self._previous = ""
         """Last request that the current process answered; empty after `hello`."""
         try:
@@ -115,10 +126,44 @@ class Host:
     def apply(self, request: Apply) -> ApplyAnswer:
         return self._request(request, ApplyAnswer)
 
+    @contextmanager
+    def open_rows(self, request: Scan | Changes, limit: int) -> Iterator[RowsFile]:
+        """Ask for rows and yield them in their file, which is removed afterwards.
+
+        Args:
+            request: the request; the host chooses its `out`.
+            limit: bytes that the file may have; the candidate is killed when it writes more.
+
+        Raises:
+            Refused, Died, GivenUp: as for `scan`.
+        """
+        with self._choose_file(request) as (asked, out):
+            self._output_limit = (out, limit)
+            try:
+                answer = self._request(asked, RowsAnswer)
+            finally:
+                self._output_limit = None
+            try:
+                rows = RowsFile(answer, str(out), limit)
+            except RowsFault as fault:
+                raise self._blame(fault) from fault
+            with rows:
+                yield rows
+
     @property
     def process_group(self) -> int | None:
         """Group of the candidate's processes; None if there are none, until the next request."""
         return None if self.session is None or self.session.is_over else self.session.process.pid
+
+    @property
+    def traffic(self) -> Traffic:
+        """What all processes of the candidate have written so far."""
+        if self.session is None:
+            return self._earlier_traffic
+        earlier, session = self._earlier_traffic, self.session
+        return Traffic(
+            earlier.stderr_bytes + session.process.stderr_bytes, earlier.progress_messages + session.progress_messages
+        )
 
     def ensure_started(self) -> None:
         """Start a new process if the last one ended.
@@ -153,17 +198,28 @@ class Host:
             self._remove_directory()
 
     def _request_rows(self, request: Scan | Changes) -> Rows:
+        with self._choose_file(request) as (asked, out):
+            answer = self._request(asked, RowsAnswer)
+            try:
+                return load_rows(answer, str(out))
+            except RowsFault as fault:
+                raise self._blame(fault) from fault
+
+    @contextmanager
+    def _choose_file(self, request: Scan | Changes) -> Iterator[tuple[Scan | Changes, Path]]:
+        """Yield a request with the file that it writes, which is removed afterwards."""
         self._files += 1
         out = self.directory / f"{self._files}.arrow"
-        answer = self._request(msgspec.structs.replace(request, out=str(out)), RowsAnswer)
         try:
-            return load_rows(answer, str(out))
-        except RowsFault as fault:
-            stderr = self.session.process.stderr if self.session is not None else ""
-            raise Died("harness", str(fault), stderr=stderr) from fault
+            yield msgspec.structs.replace(request, out=str(out)), out
         finally:
             with suppress(OSError):
                 out.unlink()
+
+    def _blame(self, fault: RowsFault) -> Died:
+        """Return the exception for rows that cannot be read."""
+        stderr = self.session.process.stderr if self.session is not None else ""
+        return Died("harness", str(fault), stderr=stderr)
 
     def _request(self, request: CaseRequest, answer_type: type[T]) -> T:
         """Send a request, in a new process if the last one died, and return the checked answer."""
@@ -184,6 +240,7 @@ class Host:
     def _perform(self, request: CaseRequest, answer_type: type[T]) -> T:
         assert self.session is not None
         self._previous = f"{request.__struct_config__.tag} of {request.table}"
+        self.session.process.output_limit = self._output_limit
         return self.session.perform(request, answer_type)
 
     def _explain_crash(self, death: Died, request: CaseRequest, answer_type: type, previous: str) -> None:
@@ -212,6 +269,7 @@ class Host:
 
     def _start_session(self) -> Capabilities:
         self._previous = ""
+        self._earlier_traffic = self.traffic
         self.session = Session(self._launch, self.directory, timeout_scale=self._scale, memory_limit=self._memory_limit)
         return self.session.say_hello()
 

@@ -18,7 +18,8 @@ class Died(Exception):
     """The candidate gave no valid answer.
 
     Args:
-        reason: `crash` (the process ended or used too much memory), `timeout` or `harness` (broken protocol).
+        reason: `crash` (the process ended or used too much memory), `timeout`, `output` (too many bytes of rows) or
+            `harness` (broken protocol).
         message: what happened, in one line.
         exit_code: exit code of the process; None if a signal ended it or if it still runs.
         signal: name of the signal that ended the process, even if the host sent it.

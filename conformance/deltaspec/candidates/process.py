@@ -28,7 +28,7 @@ from deltaspec.candidates.process_groups import (
     kill_marked_processes,
 )
 
-Reason: TypeAlias = Literal["crash", "timeout", "harness"]
+Reason: TypeAlias = Literal["crash", "timeout", "output", "harness"]
 Ending: TypeAlias = Literal["wait", "terminate", "kill"]
 
 HELLO_SECONDS = 60.0
@@ -101,6 +101,8 @@ class CandidateProcess:
         self._output = bytearray()
         self._searched = 0
         self._stderr = bytearray()
+        self.stderr_bytes = 0
+        """Bytes of stderr that were read since the start."""
         self._has_begun = False
         self._exit: Exit | None = None
         environment = {**os.environ, **launch.environment, MARKER: self.marker, "TMPDIR": str(directory)}
@@ -129,6 +131,8 @@ class CandidateProcess:
             os.set_blocking(each, False)
         for each in (self.stdout, self._stderr_pipe):
             self._selector.register(each, selectors.EVENT_READ)
+        self.output_limit: tuple[Path, int] | None = None
+        """File that the current request writes, and the bytes that it may have."""
         self._memory_watch = None if memory_limit is None else MemoryWatch(self.pid, memory_limit)
 
     @property
@@ -243,6 +247,7 @@ class CandidateProcess:
             limit = self._memory_watch.limit
             text = f"used {used / 2**20:,.0f} MiB of memory; the limit is {limit / 2**20:,.0f} MiB"
             raise ProcessFault("crash", text, ending="kill")
+        self._check_output_file()
         ready = {key.fd for key, _ in self._selector.select(min(_TICK_SECONDS, deadline - now))}
         if self._stdin in ready:
             self._write_request()
@@ -251,6 +256,16 @@ class CandidateProcess:
         has_exited = self.stdout not in ready and self.has_exited()
         if not self._read_stdout() and has_exited:  # another process that it started still has the pipe open
             raise ProcessFault("crash", "ended", ending="wait")
+
+    def _check_output_file(self) -> None:
+        """Raise if the file that the request writes is too large."""
+        if self.output_limit is None:
+            return
+        path, limit = self.output_limit
+        with suppress(OSError):  # it does not exist yet
+            if path.stat().st_size > limit:
+                text = f"wrote more than {limit / 2**20:,.0f} MiB of rows, which is the limit"
+                raise ProcessFault("output", text, ending="kill")
 
     def _write_request(self) -> None:
         try:
@@ -281,6 +296,7 @@ class CandidateProcess:
             return 0
         if data:
             self._stderr += data
+            self.stderr_bytes += len(data)
             del self._stderr[:-STDERR_BYTES]
         elif self._stderr_pipe in self._selector.get_map():
             self._selector.unregister(self._stderr_pipe)

@@ -43,6 +43,8 @@ import pyarrow as pa
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 8 * 1024 * 1024
 MAX_MESSAGE_CHARACTERS = 20_000
+MAX_BATCH_ROWS = 1 << 17
+"""Rows of a batch of a file, which the host reads one by one if there are many."""
 OPERATIONS = ("snapshot", "scan", "changes", "apply")
 
 _SCAN = ("at", "columns", "predicate", "predicate_tree")
@@ -230,7 +232,7 @@ def open_rows(result: Any) -> tuple[pa.RecordBatchReader | None, dict[str, Any]]
     if isinstance(rows, pa.Table | pa.RecordBatch):
         fields.setdefault("num_rows", rows.num_rows)  # not every reader of a table without columns keeps it
     if isinstance(rows, pa.Table):
-        return rows.unify_dictionaries().to_reader(), fields
+        return rows.unify_dictionaries().to_reader(MAX_BATCH_ROWS), fields
     return rows if isinstance(rows, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(rows), fields
 
 

@@ -23,6 +23,12 @@ def _build_tables_schema() -> dict[str, Any]:
     return build_tables_schema()
 
 
+def _build_compare_schema() -> dict[str, Any]:
+    from deltaspec.comparison.results import build_compare_schema
+
+    return build_compare_schema()
+
+
 def _build_case_schema() -> dict[str, Any]:
     from deltaspec.golden.case_format import build_json_schema
 
@@ -58,6 +64,7 @@ def _build_candidate_schemas() -> dict[str, Any]:
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "report": _build_report_schema,
     "tables": _build_tables_schema,
+    "compare": _build_compare_schema,
     "case": _build_case_schema,
     "catalog-commits": _build_catalog_schema,
     "repair-plan": _build_plan_schema,
@@ -74,6 +81,7 @@ def schema(name: str, message: str | None) -> None:
     \b
     report           reports of `deltaspec validate --format json`
     tables           summary of `deltaspec validate` with several tables
+    compare          comparisons of `deltaspec compare --format json`
     case             `case.json` of a golden case
     catalog-commits  file of `deltaspec validate --catalog-commits`
     repair-plan      `plan.json` of `deltaspec repair`

@@ -26,8 +26,8 @@ from deltaspec.faults.workload import (
     get_title,
 )
 from deltaspec.protocol.property_names import CHECKPOINT_INTERVAL, DELETION_VECTORS
-from deltaspec.suites.cases import describe_death, describe_refusal
-from deltaspec.suites.checks import NotAsked
+from deltaspec.suites.cases import describe_death
+from deltaspec.suites.checks import NotAsked, describe_refusal
 from deltaspec.suites.history_requests import build_request
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.write_judging import compute_digests
@@ -140,7 +140,12 @@ class Trial:
 
     def record_death(self, death: Died, operation: str) -> None:
         """Record that the candidate died without being killed."""
-        outcomes = {"crash": Outcome.CRASHED, "timeout": Outcome.TIMED_OUT, "harness": Outcome.HARNESS_FAULT}
+        outcomes = {
+            "crash": Outcome.CRASHED,
+            "timeout": Outcome.TIMED_OUT,
+            "output": Outcome.CRASHED,
+            "harness": Outcome.HARNESS_FAULT,
+        }
         self.died = outcomes[death.reason]
         self.faults.append(f"{operation}: {describe_death(death)}")
 

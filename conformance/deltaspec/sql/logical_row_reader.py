@@ -106,11 +106,11 @@ def iter_logical_rows(
     for batch in batches:
         arrays = [_read_values(columns, each, batch, faults) for each in requests]
         if batch.rows or faults:
-            yield LogicalRows(_get_row_indexes(batch), arrays, dict(faults))
+            yield LogicalRows(get_row_indexes(batch), arrays, dict(faults))
         faults.clear()
 
 
-def _get_row_indexes(batch: Batch) -> pa.Array:
+def get_row_indexes(batch: Batch) -> pa.Array:
     """Return the indexes in the file of the rows of a batch."""
     positions = pa.array(range(batch.rows), pa.int64()) if batch.kept is None else pc.indices_nonzero(batch.kept)
     return pc.add(positions.cast(pa.int64()), batch.start)
@@ -149,24 +149,39 @@ def _resolve(columns: FileColumns, parts: tuple[str, ...], number: int, faults: 
 
 def _read_values(columns: FileColumns, request: _Request, batch: Batch, faults: dict[int, str]) -> pa.Array:
     if request.column is None:
-        return _repeat_value(request, batch.rows)
+        return repeat_value(request.value, request.type, batch.rows)
     try:
         array = columns.extract_values(batch.columns, request.positions)
-        return _Converter(request.first_unambiguous).convert(array, request.column)
+        return convert_values(array, request.column, request.first_unambiguous)
     except (Undecided, pa.ArrowException) as error:
         faults[request.number] = str(error)[:200]
         request.column = request.name = None
         return pa.nulls(batch.rows, request.type)
 
 
-def _repeat_value(request: _Request, rows: int) -> pa.Array:
-    if request.value is None:
-        return pa.nulls(rows, request.type)
-    if pa.types.is_date32(request.type):
-        return pa.repeat(pa.scalar(request.value, pa.int32()), rows).cast(request.type)
-    if pa.types.is_timestamp(request.type):
-        return pa.repeat(pa.scalar(request.value, pa.int64()), rows).cast(request.type)
-    return pa.repeat(pa.scalar(request.value, request.type), rows)
+def repeat_value(value: Any, data_type: pa.DataType, rows: int) -> pa.Array:
+    """Return an array of one value, as `parse_partition_value` parses it."""
+    if value is None:
+        return pa.nulls(rows, data_type)
+    if pa.types.is_date32(data_type):
+        return pa.repeat(pa.scalar(value, pa.int32()), rows).cast(data_type)
+    if pa.types.is_timestamp(data_type):
+        return pa.repeat(pa.scalar(value, pa.int64()), rows).cast(data_type)
+    return pa.repeat(pa.scalar(value, data_type), rows)
+
+
+def convert_values(stored: pa.Array, column: FileColumn, first_unambiguous: Mapping[str, int]) -> pa.Array:
+    """Convert values of a file to `arrow_type` of their column.
+
+    Args:
+        stored: values of the file.
+        column: the column, at any depth.
+        first_unambiguous: as in `FileColumns`.
+
+    Raises:
+        Undecided, ArrowException: the values do not convert.
+    """
+    return _Converter(first_unambiguous).convert(stored, column)
 
 
 class _Converter(msgspec.Struct, frozen=True):
@@ -192,7 +207,7 @@ class _Converter(msgspec.Struct, frozen=True):
                 return pa.MapArray.from_arrays(_copy_offsets(array), key, value, arrow_type(kind), mask=array.is_null())
             case Struct() | Array() | Map():
                 raise Undecided(f"the file stores {array.type} for {get_type_name(kind)}")
-        self._check_calendar(array, kind)
+        check_calendar(array, kind, self.first_unambiguous)
         return _convert_primitive(array, kind)
 
     def _convert_struct(self, array: pa.StructArray, column: FileColumn) -> pa.Array:
@@ -206,14 +221,16 @@ class _Converter(msgspec.Struct, frozen=True):
         ]
         return pa.StructArray.from_arrays(members, fields=list(kind), mask=array.is_null())
 
-    def _check_calendar(self, array: pa.Array, data_type: DataType) -> None:
-        first = self.first_unambiguous.get("date" if pa.types.is_date32(array.type) else get_type_name(data_type))
-        if first is None or not (pa.types.is_date32(array.type) or pa.types.is_timestamp(array.type)):
-            return
-        numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array.cast(pa.int64())
-        least = pc.min(numbers).as_py()
-        if least is not None and least < first:
-            raise Undecided("it may have dates or timestamps in the calendar of Spark 2")
+
+def check_calendar(array: pa.Array, data_type: DataType, first_unambiguous: Mapping[str, int]) -> None:
+    """Raise `Undecided` if values of a leaf column may be in another calendar; see `legacy_calendar`."""
+    first = first_unambiguous.get("date" if pa.types.is_date32(array.type) else get_type_name(data_type))
+    if first is None or not (pa.types.is_date32(array.type) or pa.types.is_timestamp(array.type)):
+        return
+    numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array.cast(pa.int64())
+    least = pc.min(numbers).as_py()
+    if least is not None and least < first:
+        raise Undecided("it may have dates or timestamps in the calendar of Spark 2")
 
 
 def _copy_offsets(array: pa.Array) -> pa.Array:

@@ -41,6 +41,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     },
     "deltaspec.catalog_server": {"errors", "output_files", "protocol"},
     "deltaspec.candidates": {
+        "version",
         "protocol",
         "model",
         "wire",
@@ -57,6 +58,10 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.faults": {
         *("candidates", "deltaspec_generators", "suites", "validation", "protocol", "model", "report"),
         *("errors", "exit_codes", "output_files"),
+    },
+    "deltaspec.comparison": {
+        *("candidates", "suites", "validation", "views", "sql", "wire", "protocol", "model", "report"),
+        *("errors", "exit_codes", "version"),
     },
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "protocol", "model"},
     "deltaspec.golden": {

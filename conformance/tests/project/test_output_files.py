@@ -17,6 +17,7 @@ ALLOWED = {
     "golden/export/layouts.py": "writes into the temporary directory of an export",
     "golden/scale/case.py": "writes to the directory of `fill_directory`",
     "golden/scale/writer.py": "writes to the directory of `fill_directory`",
+    "golden/writers/output.py": "writes to the directory of `fill_directory`",
     "golden/verification.py": "changes a copy in a temporary directory",
     "extraction/case.py": "writes into the temporary directory of a case",
     "lake/site.py": "writes to the directory of `fill_directory`",

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 import msgspec
 import pyarrow as pa
 
-from deltaspec import __version__
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.catalog import check_catalog
 from deltaspec.candidates.reference.log_reader import CorruptLog, LoadedTable, LogReader
@@ -33,6 +32,7 @@ from deltaspec.protocol.files.deletion_vectors import DeletionVectorError, get_v
 from deltaspec.protocol.log.segment import BrokenLog, NoCommits, SegmentError, VersionMissing
 from deltaspec.protocol.schema.data_types import get_type_name, is_widening, iter_fields
 from deltaspec.protocol.schema.schema_string import read_type_changes
+from deltaspec.version import __version__
 from deltaspec.wire.data.column_resolution import UnresolvableColumns
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import FileGone

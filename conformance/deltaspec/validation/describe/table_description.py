@@ -122,6 +122,7 @@ def replay_table(
     compares_files: bool = False,
     buckets_type: type[LocalBuckets] = LocalBuckets,
     catalog: str | None = None,
+    options: Options | None = None,
 ) -> Replayed:
     """Replay the log without evaluating rules, from the newest checkpoint that can be read.
 
@@ -133,6 +134,7 @@ def replay_table(
         compares_files: whether live files have the columns that are compared with derived files.
         buckets_type: receives the file actions.
         catalog: address of the catalog that knows the name.
+        options: their level decides which columns live files have; None for level `log`.
 
     Raises:
         InvalidUsage: the table has no such version.
@@ -152,7 +154,7 @@ def replay_table(
         if plan.missing:
             problem = next(iter(unread.values()), f"commit {plan.missing[0]} is missing")
             raise TableUnreadable(f"{store.uri}: {problem}; run `deltaspec validate` to see what else is wrong")
-        context = build_read_context(store, plan, Options.create(level="log"))
+        context = build_read_context(store, plan, options or Options.create(level="log"))
         context = replace(context, compares_files=compares_files or context.compares_files)
         facts, intervals = replay_log(context, buckets_type(rows_in_memory=None), progress or ignore_progress)
         reason = facts.replay_blocked_reason

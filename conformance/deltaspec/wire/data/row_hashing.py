@@ -12,8 +12,9 @@ Rows of different files are equal if the columns of the table are. These do not 
 Hashes are comparable within one process only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from typing import TypeAlias
 
 import polars as pl
 import pyarrow as pa
@@ -33,6 +34,12 @@ _ODD_FACTOR = 0x9FB21C651E98DF25
 _FIRST_DAY, _FIRST_MOMENT_US = -141_427, -2_208_902_400_000_000
 """1582-10-15, and 1900-01-02 in UTC, when 1900 had begun in every time zone."""
 _HASH_BYTES = 8
+_NAN_BITS = 0x7FF8000000000000
+
+
+LeafHash: TypeAlias = Callable[[DataType, pa.Array], pl.Series]
+"""Hash of the values of a leaf column, one UInt64 for each row; hashes of nulls are arbitrary. May raise
+`Incomparable`."""
 
 
 class Incomparable(ValueError):
@@ -68,7 +75,15 @@ def hash_rows(columns: Sequence[tuple[FileColumn, pa.Array | None]], rows: int, 
     """
     total = pl.Series([constant]).hash(1).new_from_index(0, rows)
     for number, (column, array) in enumerate(columns):
-        hashes = hash_nulls(rows) if array is None else _hash(column, array)
+        hashes = hash_nulls(rows) if array is None else hash_column(column, array)
+        total = total + hashes * _compute_factor(number)
+    return total.hash(2)
+
+
+def combine_hashes(columns: Sequence[pl.Series], rows: int) -> pl.Series:
+    """Return a hash of each row from the hashes of its columns."""
+    total = _repeat(0, rows)
+    for number, hashes in enumerate(columns):
         total = total + hashes * _compute_factor(number)
     return total.hash(2)
 
@@ -91,55 +106,68 @@ def _compute_factor(number: int) -> int:
     return pow(_ODD_FACTOR, number + 1, HASH_MODULUS)
 
 
-def _hash(column: FileColumn, array: pa.Array) -> pl.Series:
+def hash_column(column: FileColumn, array: pa.Array, leaf: LeafHash | None = None) -> pl.Series:
+    """Return a hash of each value of a column.
+
+    Args:
+        column: the column, at any depth.
+        array: its values.
+        leaf: hash of the leaves; None for `hash_leaf`.
+
+    Raises:
+        Incomparable: the values do not convert to the table's type.
+    """
     match column.kind:
         case _ if pa.types.is_null(array.type) or column.kind == Primitive("void"):
             return hash_nulls(len(array))
         case Primitive("variant"):
             found = hash_variants(column, array)
         case Struct():
-            found = _hash_struct(column, array)
+            found = _hash_struct(column, array, leaf)
         case Array():
-            found = _hash_list(column, array)
+            found = _hash_list(column, array, leaf)
         case Map():
-            found = _hash_map(column, array)
+            found = _hash_map(column, array, leaf)
         case _:
-            found = hash_leaf(column.kind, array)
+            found = (leaf or hash_leaf)(column.kind, array)
     if array.null_count == 0:
         return found
     valid = _to_series(array.is_valid())
     return found.zip_with(valid, hash_nulls(len(array)))
 
 
-def _hash_struct(column: FileColumn, array: pa.Array) -> pl.Series:
+def _hash_struct(column: FileColumn, array: pa.Array, leaf: LeafHash | None) -> pl.Series:
     if not pa.types.is_struct(array.type):
         raise Incomparable(f"{column.name} is {array.type} in the file")
     if column.members and all(member.place is None for member in column.members):
         # Spark before 4.1 reads every such struct as null
         raise Incomparable(f"the file stores no member of {column.name}")
     children = array.flatten()
-    columns = [(member, None if member.place is None else children[member.place]) for member in column.members]
-    return hash_rows(columns, len(array))
+    members = [
+        hash_nulls(len(array)) if member.place is None else hash_column(member, children[member.place], leaf)
+        for member in column.members
+    ]
+    return combine_hashes(members, len(array))
 
 
-def _hash_list(column: FileColumn, array: pa.Array) -> pl.Series:
+def _hash_list(column: FileColumn, array: pa.Array, leaf: LeafHash | None) -> pl.Series:
     if not is_list(array.type):
         raise Incomparable(f"{column.name} is {array.type} in the file")
     lengths = _to_series(pc.list_value_length(array)).fill_null(0).cast(pl.UInt64)
-    elements = _hash(column.members[0], array.flatten())
+    elements = hash_column(column.members[0], array.flatten(), leaf)
     ends = lengths.cum_sum()
     parents = _to_series(pc.list_parent_indices(array))
     positions = pl.Series(range(len(elements)), dtype=pl.UInt64) - (ends - lengths).gather(parents)
     return _sum_parts((elements + positions * _ODD_FACTOR).hash(3), ends, lengths)
 
 
-def _hash_map(column: FileColumn, array: pa.Array) -> pl.Series:
+def _hash_map(column: FileColumn, array: pa.Array, leaf: LeafHash | None) -> pl.Series:
     if not pa.types.is_map(array.type):
         raise Incomparable(f"{column.name} is {array.type} in the file")
     keys, items = map_entries_as_lists(array, array.keys), map_entries_as_lists(array, array.items)
     lengths = _to_series(pc.list_value_length(keys)).fill_null(0).cast(pl.UInt64)
     key, value = column.members
-    entries = _hash(key, keys.flatten()) + _hash(value, items.flatten()) * _ODD_FACTOR
+    entries = hash_column(key, keys.flatten(), leaf) + hash_column(value, items.flatten(), leaf) * _ODD_FACTOR
     return _sum_parts(entries.hash(4), lengths.cum_sum(), lengths)
 
 
@@ -180,8 +208,24 @@ def hash_leaf(data_type: DataType, array: pa.Array) -> pl.Series:
     )
 
 
-def _normalize(data_type: DataType, array: pa.Array) -> pa.Array:
-    """Convert the values to one Arrow type for each type of a table."""
+def hash_result_leaf(data_type: DataType, array: pa.Array) -> pl.Series:
+    """Hash the values of a leaf column as results of engines are compared: -0.0 differs from 0.0, and no date is
+    ambiguous. Raises `Incomparable`.
+
+    Source: candidate protocol, "Comparing rows".
+    """
+    try:
+        values = _normalize(data_type, array, is_exact=True)
+    except pa.ArrowException as fault:
+        raise Incomparable(f"{array.type} has values outside of the table's type: {str(fault)[:100]}") from fault
+    if not pa.types.is_floating(values.type):
+        return _to_series(values).hash(6)
+    bits = pc.if_else(pc.is_nan(values), pa.scalar(_NAN_BITS, pa.int64()), values.view(pa.int64()))
+    return _to_series(bits).hash(6)
+
+
+def _normalize(data_type: DataType, array: pa.Array, *, is_exact: bool = False) -> pa.Array:
+    """Convert the values to one Arrow type for each type of a table, unless `is_exact` without ambiguous dates."""
     source = array.type
     match data_type:
         case Primitive("string" | "binary") if is_text(source) or is_bytes(source):
@@ -193,7 +237,8 @@ def _normalize(data_type: DataType, array: pa.Array) -> pa.Array:
         case Primitive("boolean") if pa.types.is_boolean(source):
             return array
         case Primitive("date") if pa.types.is_date32(source):
-            return _clamp(_FIRST_DAY, array.cast(pa.int32()).cast(pa.int64()))
+            days = array.cast(pa.int32()).cast(pa.int64())
+            return days if is_exact else _clamp(_FIRST_DAY, days)
         case Primitive("timestamp" | "timestamp_ntz") if pa.types.is_timestamp(source):
             microseconds = array.cast(pa.timestamp("us", source.tz), safe=False)
             if source.unit == "ns" and not microseconds.equals(
@@ -201,11 +246,14 @@ def _normalize(data_type: DataType, array: pa.Array) -> pa.Array:
             ):
                 raise Incomparable("fractions of microseconds before 1970 are rounded up by some readers")
             first = _FIRST_MOMENT_US if data_type == Primitive("timestamp") else _FIRST_DAY * DAY_US
-            return _clamp(first, microseconds.cast(pa.int64()))
+            moments = microseconds.cast(pa.int64())
+            return moments if is_exact else _clamp(first, moments)
         case Primitive("timestamp_ntz") if pa.types.is_date32(source):
-            return _clamp(_FIRST_MOMENT_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), DAY_US))
+            moments = pc.multiply(array.cast(pa.int32()).cast(pa.int64()), DAY_US)
+            return moments if is_exact else _clamp(_FIRST_MOMENT_US, moments)
         case Decimal(_, scale) if pa.types.is_decimal(source) or pa.types.is_integer(source):
-            return array.cast(pa.decimal128(38, scale)).cast(pa.string())
+            decimals = array.cast(pa.decimal128(38, scale))
+            return decimals if is_exact else decimals.cast(pa.string())
     raise Incomparable(f"{source} does not store the table's type")
 
 

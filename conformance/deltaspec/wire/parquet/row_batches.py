@@ -33,6 +33,11 @@ class Batch(msgspec.Struct, frozen=True):
     kept: pa.BooleanArray | None
     """Whether each row of the file from `start` on remains; None if all do."""
 
+    @property
+    def length(self) -> int:
+        """Number of rows of the file, remaining or not."""
+        return self.rows if self.kept is None else len(self.kept)
+
 
 class RowBatches:
     """An open Parquet file, and its context manager."""
@@ -91,7 +96,7 @@ class RowBatches:
                         f"{len(batch)} rows take {batch.nbytes} bytes, more than the limit of {_LARGEST_BATCH_BYTES}"
                     )
                 columns = {name: batch.column(batch.schema.get_field_index(name)) for name in names}
-                kept = None if chosen is None else _mask(chosen, start, len(batch))
+                kept = None if chosen is None else mask_rows(chosen, start, len(batch))
                 if kept is not None:
                     columns = {name: column.filter(kept) for name, column in columns.items()}
                 rows = len(batch) if kept is None else kept.true_count
@@ -116,7 +121,7 @@ def iter_empty_batches(row_count: int, chosen: BitMap64 | None) -> Iterator[Batc
     """Yield the batches of a file without columns, for which nothing is read."""
     for start in range(0, row_count, BATCH_ROWS):
         length = min(BATCH_ROWS, row_count - start)
-        kept = None if chosen is None else _mask(chosen, start, length)
+        kept = None if chosen is None else mask_rows(chosen, start, length)
         yield Batch(start, {}, length if kept is None else kept.true_count, kept)
 
 
@@ -128,7 +133,8 @@ def compute_remaining_rows(row_count: int, deleted: BitMap64) -> BitMap64:
     return remaining
 
 
-def _mask(chosen: BitMap64, start: int, length: int) -> pa.BooleanArray:
+def mask_rows(chosen: BitMap64, start: int, length: int) -> pa.BooleanArray:
+    """Return whether each row from `start` on is chosen."""
     window = BitMap64()
     window.add_range(start, start + length)
     flags = bytearray(length)

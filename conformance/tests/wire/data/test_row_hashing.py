@@ -14,7 +14,14 @@ from deltaspec.model.rows.changed_rows import is_consistent_with_files
 from deltaspec.protocol.features.change_data import DELETE, INSERT
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, UndefinedType
 from deltaspec.wire.data.column_resolution import resolve_columns
-from deltaspec.wire.data.row_hashing import HASH_MODULUS, Incomparable, hash_rows, is_hashable, sum_hashes
+from deltaspec.wire.data.row_hashing import (
+    HASH_MODULUS,
+    Incomparable,
+    hash_result_leaf,
+    hash_rows,
+    is_hashable,
+    sum_hashes,
+)
 
 LONG, STRING, DOUBLE = Primitive("long"), Primitive("string"), Primitive("double")
 
@@ -216,3 +223,24 @@ def test_hash_sums_agree_exactly_if_rows_do(inserted: Any, deleted: Any, added: 
     recorded = [(INSERT, row) for row in inserted] + [(DELETE, row) for row in deleted]
     sums = (total(inserted) - total(deleted) - total(added) + total(removed)) % HASH_MODULUS
     assert (sums == 0) is is_consistent_with_files(recorded, added, removed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "equal", "other"),
+    [
+        ("double", [pa.array([1.5, None]), pa.array([1.5, None], pa.float32())], pa.array([1.5, 0.0])),
+        ("double", [pa.array([math.nan]), pa.array([-math.nan])], pa.array([math.inf])),
+        ("double", [pa.array([0.0])], pa.array([-0.0])),
+        ("timestamp", [pa.array([1_000], pa.timestamp("us", "UTC")), pa.array([1], pa.timestamp("ms", "UTC"))],
+         pa.array([1_001], pa.timestamp("us", "UTC"))),
+        ("date", [pa.array([-700_000], pa.date32())], pa.array([-700_001], pa.date32())),
+        ("string", [pa.array(["é"]), pa.array(["é"], pa.large_string())], pa.array(["e\u0301"])),
+        ("decimal(9,2)", [pa.array([Exact("1.5")], pa.decimal128(each, 2)) for each in (9, 5)],
+         pa.array([Exact("1.51")], pa.decimal128(9, 2))),
+    ],
+)  # fmt: skip
+def test_result_leaves_are_compared_exactly(kind: str, equal: list[pa.Array], other: pa.Array) -> None:
+    data_type = Decimal(9, 2) if kind.startswith("decimal") else Primitive(kind)
+    found = [hash_result_leaf(data_type, each).fill_null(0).to_list() for each in equal]
+    assert [each for each in found if each != found[0]] == []
+    assert hash_result_leaf(data_type, other).to_list() != found[0]

@@ -1,0 +1,1 @@
+"""Compare what engines read of a user's table with what the protocol says: `deltaspec compare`."""
