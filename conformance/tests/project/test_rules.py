@@ -25,7 +25,7 @@ ROOT = Path(str(deltaspec.rules.__file__)).parent
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts): path
     for path in sorted(ROOT.rglob("*.py"))
-    if path.name != "__init__.py" and path.stem not in ("registry", "examples", "prefixes", *FIX_MODULES)
+    if path.name != "__init__.py" and path.stem not in ("registry", "examples", "prefixes", "harms", *FIX_MODULES)
 }
 """Files with rules, by module below `deltaspec.rules`."""
 CROSS_ROW_METHODS = {
