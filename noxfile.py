@@ -185,6 +185,15 @@ def airflow(session: nox.Session) -> None:
 
 
 @nox.session
+def dagster(session: nox.Session) -> None:
+    """Run the example check in the real Dagster: a sound table passes, a faulty one fails with its rule."""
+    session.install("dagster>=1.9", "-e", ".")
+    tables = (str(Path(VALID_TABLE).resolve()), str(Path(INVALID_TABLE).resolve()))
+    path = {"PYTHONPATH": "conformance/examples"}
+    session.run("python", "conformance/tests/integrations/dagster_run.py", *tables, env=path)
+
+
+@nox.session
 def first_week(session: nox.Session) -> None:
     """Play a team's first week on ten tables, and write `reports/first-week.md`."""
     _with_project(session)
@@ -266,11 +275,52 @@ def acceptance_kernel_rs(session: nox.Session) -> None:
 
 
 @nox.session
+def writer_cases(session: nox.Session) -> None:
+    """Let engines perform 100 cases for writers, and write `reports/golden/writers`.
+
+    `-- deltalake kernel_rust=cmd:PROGRAM delta_spark` names engines; Delta Spark takes half an hour.
+    """
+    _with_project(session)
+    session.chdir("conformance")
+    session.run("python", "-m", "golden_clients.writer_cases", *session.posargs)
+
+
+@nox.session
+def scale(session: nox.Session) -> None:
+    """Build large golden tables and ask delta-rs and DuckDB about them; write `reports/golden/scale.md`.
+
+    Needs 4 GB in the directory of temporary files; `-- "deletion vectors"` measures only this table.
+    """
+    _with_project(session)
+    session.chdir("conformance")
+    session.run("python", "-m", "golden_clients.scale", *session.posargs)
+
+
+@nox.session
 def planted_faults(session: nox.Session) -> None:
     """Print the kill table: which planted faults each rule finds."""
     _with_project(session)
     session.chdir("conformance/tests")
     session.run("python", "-m", "planted_faults.kill_table", *session.posargs)
+
+
+@nox.session
+def validators(session: nox.Session) -> None:
+    """Ask other tools about the planted faults, and write `reports/validators.md`; `-- export DIR` only exports them.
+
+    Delta Spark needs Java 17 or 21 and takes half an hour; `-- compare delta-audit repair` asks only these tools.
+    """
+    _with_project(session)
+    what, *arguments = session.posargs or ["compare"]
+    cases = Path(arguments[0] if what == "export" else session.create_tmp() + "/cases").resolve()
+    session.chdir("conformance/tests")
+    if what == "compare":
+        shutil.rmtree(cases, ignore_errors=True)
+    session.run("python", "-m", "validators.cases", str(cases))
+    if what == "compare":
+        if session.virtualenv.venv_backend != "none":
+            session.install("delta-audit")
+        session.run("python", "-m", "validators.compare", str(cases), *arguments)
 
 
 @nox.session
@@ -377,7 +427,7 @@ def lake(session: nox.Session) -> None:
 
 @nox.session
 def fixes(session: nox.Session) -> None:
-    """Prove the fixes of class `command` with Delta Spark, and write `reports/fixes.md`; `nox -s fixes -- CFG005`."""
+    """Prove the fixes of class `command`, and write `reports/fixes.md`; `nox -s fixes -- CFG005` replaces one rule."""
     _with_project(session)
     session.chdir("conformance/tests")
     session.run("python", "-m", "fixes", *session.posargs)
@@ -452,6 +502,13 @@ def harness_rust(session: nox.Session) -> None:
     cargo = ["cargo", "build", "--release", "--locked", "--target-dir", str(build / "cargo")]
     session.run(*cargo, "--manifest-path", str(HARNESSES / "kernel_rust/Cargo.toml"), *session.posargs)
     shutil.copy2(build / "cargo/release/kernel_rust", build / "kernel_rust")
+
+
+@nox.session(venv_backend="none")
+def harness_go(session: nox.Session) -> None:
+    """Build the example of a candidate in Go. The first time, it takes about two minutes of CPU time."""
+    with session.chdir(HARNESSES / "go"):
+        session.run("go", "build", "-o", "../build/go_reader", ".")
 
 
 @nox.session(venv_backend="none")

@@ -231,7 +231,8 @@ def plan_repair(
         level: how much of the table is read to find damage and to prove the plan, as for `validate`.
         choose: what only the owner of the data can decide: `vector=remove-file` or `vector=drop-vector` for damaged
             deletion vectors, with `:PATH` for one data file; `history=set-aside` to replace older files of the log by a
-            checkpoint; `version=N` to return to a version if the latest one cannot be read.
+            checkpoint; `later=set-aside` to set aside checksums and compactions after the newest commit; `version=N` to
+            return to a version if the latest one cannot be read.
         storage_options: settings of the storage clients, as for `validate`.
         progress: as for `validate`.
         allow_outside: follow absolute paths that lead out of the table.

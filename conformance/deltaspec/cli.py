@@ -31,6 +31,7 @@ _MODULES = {
     "golden": "golden",
     "known": "candidate_tests",
     "matrix": "matrix",
+    "overview": "overview",
     "repair": "repair",
     "replay": "candidate_tests",
     "schema": "schema",

@@ -13,8 +13,8 @@ from msgspec import field
 
 from deltaspec.scales import FixClass
 
-DELTA_SPARK = "Delta Spark"
-"""Engine whose commands are executed by `nox -s fixes`."""
+DELTA_SPARK, DELTA_RS = "Delta Spark", "delta-rs"
+"""Engines whose commands are executed by `nox -s fixes`: SQL statements, and expressions of Python."""
 PLAN_COMMAND = "deltaspec repair t --output plan/"
 """Plans the repair of a table; it writes nothing into the table."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -39,8 +39,10 @@ class FixCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     engine: str = ""
     """Engine that executes the commands."""
     commands: tuple[str, ...] = ()
-    """SQL statements. `{t}` is the table, and other names in braces are columns of the evidence. A statement is
+    """What the engine executes. `{t}` is the table, and other names in braces are columns of the evidence. A command is
     executed for each value of a list."""
+    loses: str = ""
+    """Which rows the commands lose; empty if none."""
 
     @property
     def advice(self) -> str:
@@ -94,7 +96,7 @@ def fill_commands(case: FixCase, table: str, evidence: Mapping[str, Any]) -> lis
         lists = {name: _list_values(evidence.get(name)) for name in names}
         if not all(lists.values()) or not all(map(_PLAIN_VALUE.fullmatch, chain.from_iterable(lists.values()))):
             return []
-        name_of_table = f"delta.`{table.replace('`', '``')}`"
+        name_of_table = repr(table) if case.engine == DELTA_RS else f"delta.`{table.replace('`', '``')}`"
         for number in range(max(map(len, lists.values()), default=1)):
             values = {name: each[min(number, len(each) - 1)] for name, each in lists.items()} | {"t": name_of_table}
             filled.append(_PLACEHOLDER.sub(lambda match, values=values: values[match[1]], command))  # type: ignore[misc]

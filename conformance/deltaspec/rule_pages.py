@@ -20,7 +20,9 @@ from deltaspec.requirement_pages import (
     render_statement,
 )
 from deltaspec.requirements import Requirement, load_requirements
+from deltaspec.rule_records import list_differences
 from deltaspec.rules import RULES, Rule
+from deltaspec.scales import HARMS
 from deltaspec.views.view_sources import VIEW_SOURCES
 
 _NOTE = re.compile(r"[ES]\d+", re.ASCII)
@@ -140,6 +142,7 @@ def _rule_page(rule: Rule, width: int) -> str:
         *wrap_text(rule.message, width),
         "",
         *format_labelled("Why", rule.why, width),
+        *format_labelled("Harm", HARMS[rule.harm], width),
         *_render_fix(rule, width),
         "",
     ]
@@ -185,12 +188,6 @@ def _render_fix(rule: Rule, width: int) -> list[str]:
 
 def _format_example(row: dict[str, Any]) -> str:
     return ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in row.items())
-
-
-def list_differences(rule: Rule, row: dict[str, Any]) -> list[str]:
-    """Return the columns in which a violating example differs from the most similar conforming one."""
-    differences = [[name for name in row if row[name] != other.get(name)] for other in rule.conforms]
-    return min(differences, key=len, default=list(row))
 
 
 def render_rule_list(output_format: str, select: Sequence[str] = (), revision: str | None = None) -> str:

@@ -16,6 +16,15 @@ Severity = Literal["violation", "warning", "divergence"]
 SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 """From the most severe one."""
 
+Harm = Literal["rows", "readers", "consumers", "format"]
+HARMS: dict[Harm, str] = {
+    "rows": "readers return wrong rows, or lose rows",
+    "readers": "readers or writers fail, or refuse the table",
+    "consumers": "consumers of changes, history, counts or row versions are misled",
+    "format": "the format is not as it should be; rows are right",
+}
+"""What a defect does to the users of a table, worst first."""
+
 FixClass = Literal["command", "repair", "restore", "rewrite", "decide", "none"]
 FIX_CLASSES: dict[FixClass, str] = {
     "command": "commands of an engine repair the table; each was executed on a table with the defect",

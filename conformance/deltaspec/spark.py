@@ -7,26 +7,30 @@ report.show()
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from deltaspec.report.report_types import Report
 
 if TYPE_CHECKING:
     from datetime import timedelta
+    from os import PathLike
     from typing import Unpack
 
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from deltaspec.many_tables.report import TablesReport
+    from deltaspec.repair.apply import Applied
+    from deltaspec.repair.plan_format import RepairPlan
     from deltaspec.validation.options import OptionArguments
     from deltaspec.validation.progress import Progress
 
-__all__ = ["SparkReport", "validate", "validate_many"]
+__all__ = ["SparkReport", "apply_repair", "plan_repair", "validate", "validate_many"]
 
 
 def validate(
@@ -127,6 +131,89 @@ def validate_many(
         )
 
 
+def plan_repair(
+    spark: SparkSession,
+    table: str,
+    *,
+    output: str | None = None,
+    level: str = "rows",
+    choose: Iterable[str] = (),
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    allow_outside: bool = False,
+    writer_time_zone: str | None = None,
+) -> RepairPlan:
+    """Plan the repair of a table on a Spark session. Nothing is written into the table.
+
+    The plan equals the one of `deltaspec.plan_repair`. Executors validate the table, and the table with the plan laid
+    over it. The driver streams the log and reads the files that findings concern.
+
+    Args:
+        spark: as in `validate`.
+        table: path, URI, or name in the catalog of Spark.
+        output: new or empty directory of the driver for the plan; None to write none.
+        level: as in `deltaspec.plan_repair`, like `choose`, `allow_outside` and `writer_time_zone`.
+        choose: what only the owner of the data can decide.
+        storage_options: as in `validate`.
+        progress: as in `validate`.
+        allow_outside: follow absolute paths that lead out of the table.
+        writer_time_zone: as in `deltaspec.validate`.
+
+    Raises:
+        InvalidUsage: as in `deltaspec.plan_repair`, or executors have another build of deltaspec.
+        TableUnreadable: as in `deltaspec.plan_repair`, or the driver cannot read the table, as on Spark Connect
+            without storage clients for it.
+        SparkFailed: a Spark job failed.
+    """
+    from deltaspec.repair.on_spark import plan_repair_on_spark
+
+    with _notebook_progress(progress) as shown:
+        return plan_repair_on_spark(
+            spark,
+            table,
+            output=output,
+            level=level,
+            choose=choose,
+            storage_options=storage_options,
+            progress=shown,
+            allow_outside=allow_outside,
+            writer_time_zone=writer_time_zone,
+        )
+
+
+def apply_repair(
+    spark: SparkSession,
+    plan: str | PathLike[str],
+    *,
+    undo: bool = False,
+    storage_options: Mapping[str, str] | None = None,
+    allow_outside: bool = False,
+) -> Applied:
+    """Apply a plan as `deltaspec repair apply` does, with validations on a Spark session. This writes into the table.
+
+    The driver writes, with the storage clients of deltaspec.
+
+    Args:
+        spark: as in `validate`.
+        plan: folder of the plan, on the driver.
+        undo: undo what was applied, except for the published commit.
+        storage_options: as in `validate`.
+        allow_outside: needed if the plan was made with it.
+
+    Returns:
+        The report of the table afterwards, and the files of the log that another process had changed.
+
+    Raises:
+        InvalidUsage: the folder is not a plan, or another process applies it.
+        PlanRefused: the plan does not fit the table; nothing is changed.
+        TableUnreadable: the storage failed; the next call continues.
+        SparkFailed: a Spark job failed; the next call continues.
+    """
+    from deltaspec.repair.apply_on_spark import apply_repair_on_spark
+
+    return apply_repair_on_spark(spark, plan, undo=undo, storage_options=storage_options, allow_outside=allow_outside)
+
+
 @contextmanager
 def _notebook_progress(progress: Progress | None) -> Iterator[Progress | None]:
     """Yield the callback, or in a notebook one that shows the progress below the cell if the user gave none."""
@@ -180,12 +267,32 @@ class SparkReport:
         Args:
             samples: number of findings of each rule.
         """
-        from rich.console import Console
-
-        from deltaspec.report import terminal
-
-        terminal.write(self.report, Console(file=sys.stdout, width=100, highlight=False), samples)
+        self.report.show(samples)
 
     def to_json(self) -> str:
         """Return the report as `deltaspec validate --format json` prints it."""
-        return msgspec.json.encode(self.report).decode()
+        return self.report.to_json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as dictionaries, lists and plain values."""
+        return self.report.to_dict()
+
+    def to_arrow(self) -> pa.Table:
+        """Return the findings that the report has, and the ledger, as `Report.to_arrow`."""
+        return self.report.to_arrow()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows of `to_arrow` as a Polars data frame."""
+        return self.report.to_polars()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows of `to_arrow` as a pandas data frame."""
+        return self.report.to_pandas()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as JSON to a file of the driver, for `since` of a later run.
+
+        Raises:
+            InvalidUsage: the file cannot be written.
+        """
+        self.report.save(path)

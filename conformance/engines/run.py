@@ -98,7 +98,7 @@ def run_engine(name: str, arguments: argparse.Namespace) -> int:
     if arguments.golden:
         command += ["--golden"]
     else:
-        command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed)]
+        command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed), "--written"]
     if arguments.catalog:
         command += ["--suite", "refuse,catalog", "--select", "*catalog*"]
     command += ["--jobs", "1" if ADAPTERS[name].needs_java else str(arguments.jobs)]

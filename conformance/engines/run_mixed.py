@@ -80,7 +80,7 @@ def run(names: list[str], tables: int, seed: int, timeout_scale: float) -> Mixed
     with TemporaryDirectory() as directory:
         path = Path(directory) / "report.json"
         command = [sys.executable, "-m", "deltaspec", "test", names[0], "--with", ",".join(names[1:])]
-        command += ["--suite", "write", "--tables", str(tables), "--seed", str(seed)]
+        command += ["--suite", "write", "--tables", str(tables), "--seed", str(seed), "--written"]
         command += ["--timeout-scale", str(timeout_scale), "--format", "json", "--output", str(path)]
         code = subprocess.run(command, check=False).returncode
         print(f"{names[0]}: exit code {code}", file=sys.stderr)

@@ -67,7 +67,7 @@ def run_engine(name: str, arguments: argparse.Namespace) -> int:
     """Run the suite write against an engine in a separate process and return the exit code."""
     known, report = KNOWN / f"{name}-write.toml", REPORTS / f"{name}.json"
     command = [sys.executable, "-m", "deltaspec", "test", name, "--suite", "write", "--jobs", "1"]
-    command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed)]
+    command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed), "--written"]
     command += ["--timeout-scale", str(arguments.timeout_scale), "--format", "json", "--output", str(report)]
     command += ["--known", str(known)] if known.exists() else []
     code = subprocess.run(command, check=False).returncode

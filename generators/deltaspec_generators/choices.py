@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -28,6 +29,10 @@ class Choices(ABC):
     def __init__(self) -> None:
         self.sequence: list[int] = []
         """The choices made so far, for `RecordedChoices`."""
+        self.spans: list[tuple[int, int]] = []
+        """Start and end of choices that belong together, such as one repetition or one operation, inner ones first."""
+        self.joint_spans: dict[str, list[tuple[int, int]]] = {}
+        """Spans that can only be left out together, by name, such as a column and its values in every file."""
 
     def choose(self, limit: int) -> int:
         """Return an integer from 0 to `limit - 1`; 0 is the simplest."""
@@ -55,10 +60,29 @@ class Choices(ABC):
 
         The choice to continue comes before each repetition, so a shorter sequence of choices drops single repetitions.
         """
+        begin = len(self.sequence)
         for number in range(high):
+            start = len(self.sequence)
             if number >= low and not self.choose(high - number + 1):
-                return
+                break
             yield number
+            self.spans.append((start, len(self.sequence)))
+        self.spans.append((begin, len(self.sequence)))
+
+    @contextmanager
+    def span(self, name: str = "", *, before: int = 0) -> Iterator[None]:
+        """Record that the choices made within belong together.
+
+        Args:
+            name: name of the joint spans to which they belong; empty for none.
+            before: number of choices already made that belong to them, too.
+        """
+        start = len(self.sequence) - before
+        yield
+        found = start, len(self.sequence)
+        self.spans.append(found)
+        if name:
+            self.joint_spans.setdefault(name, []).append(found)
 
     def sample(self, options: Sequence[T], low: int, high: int) -> list[T]:
         """Return `low` to `high` different options, in random order."""

@@ -359,6 +359,7 @@ chapter.case(
     "A checkpoint whose maps have the annotation MAP_KEY_VALUE.",
     "checkpoint.equals-replay",
     "parquet.nested-types",
+    bugs=("cm-017",),
 )(lambda: build_stored_otherwise(lambda data: store_as(data, "key-value-maps")))
 chapter.case("int96", "A checkpoint whose timestamps are INT96.", "checkpoint.equals-replay", "parquet.column-types")(
     lambda: build_stored_otherwise(store_times_as_int96)

@@ -33,6 +33,7 @@ def build_append_and_remove() -> WrittenTable:
     twin="append-remove",
     defect="commit 1 is missing",
     accepted=DAMAGED_LOG,
+    bugs=("log-009",),
 )
 def leave_out_a_commit(files: TableFiles) -> None:
     del files.commits[1]

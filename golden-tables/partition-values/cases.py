@@ -57,6 +57,7 @@ class Text:
 
 
 MOMENT = 1_767_225_600_000_000
+BEFORE_1970 = -2_342_342_342
 TEXTS = (
     *(Text(f"{kind.partition('(')[0]}-{name}", kind, text, None, "partition-values.empty-is-null")
       for kind in ("long", "string", "date", "timestamp", "boolean", "double", "decimal(9,2)", "binary")
@@ -83,6 +84,10 @@ TEXTS = (
          "partition-values.timestamp-in-utc", bugs=("part-003",)),
     Text("timestamp-iso-zeros", "timestamp", "2026-01-01T00:00:00.000000Z", MOMENT,
          "partition-values.timestamp-in-utc"),
+    Text("timestamp-before-1970", "timestamp", "1969-12-31 23:20:57.657658", BEFORE_1970, bugs=("part-006",)),
+    Text("timestamp-iso-before-1970", "timestamp", "1969-12-31T23:20:57.657658Z", BEFORE_1970,
+         "partition-values.timestamp-in-utc", bugs=("part-006",)),
+    Text("timestamp-ntz-before-1970", "timestamp_ntz", "1969-12-31 23:20:57.657658", BEFORE_1970, bugs=("part-006",)),
     Text("timestamp-ntz-seconds", "timestamp_ntz", "2026-01-01 00:00:00", MOMENT),
     Text("timestamp-ntz-micros", "timestamp_ntz", "2026-01-01 00:00:00.123456", MOMENT + 123_456),
     Text("string-space", "string", "a b", "a b", bugs=("path-001",)),

@@ -165,6 +165,7 @@ def build_negative_zero() -> WrittenTable:
     "statistics.skipping",
     "statistics.bound-form",
     where=(("ratio", "=", 1.5), ("ratio", "<", 2.0), ("ratio", "is null")),
+    bugs=("stat-009",),
 )
 def build_nan() -> WrittenTable:
     nan = float("nan")
@@ -208,4 +209,28 @@ def build_of_partition_columns() -> WrittenTable:
         values = {"id": number, "part": number}
         bounds = {"numRecords": 1, "minValues": values, "maxValues": values, "nullCount": {"id": 0, "part": 0}}
         table.append([(number, number)], stats=json.dumps(bounds))
+    return table
+
+
+@chapter.case(
+    "columns-without-statistics-in-a-checkpoint",
+    "Only one column has statistics, also in the structs of a checkpoint; a filter on another keeps all files.",
+    "statistics.skipping",
+    "checkpoint.equals-replay",
+    where=(("day", "=", 19_000), ("day", ">", 19_001), ("ref_day", "=", 18_000)),
+    bugs=("stat-014",),
+)
+def build_columns_without_statistics() -> WrittenTable:
+    properties = {
+        "delta.dataSkippingStatsColumns": "ref_day",
+        "delta.checkpoint.writeStatsAsStruct": "true",
+        "delta.checkpoint.writeStatsAsJson": "false",
+    }
+    table = WrittenTable([("ref_day", "date"), ("day", "date")], properties=properties)
+    for number, text in enumerate(("2019-04-14", "2019-04-15")):
+        bounds = {"minValues": {"ref_day": text}, "maxValues": {"ref_day": text}, "nullCount": {"ref_day": 0}}
+        table.append([(18_000 + number, 19_000 + number)], stats=json.dumps({"numRecords": 1, **bounds}))
+    table.checkpoint(2)
+    table.clean_up(2)
+    table.append([(18_002, 19_002)])
     return table

@@ -69,6 +69,13 @@ class Candidate(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
 
+class Traffic(msgspec.Struct, frozen=True):
+    """What a candidate has written besides its answers."""
+
+    stderr_bytes: int = 0
+    progress_messages: int = 0
+
+
 class Host:
     """A candidate in its own process.
 
@@ -92,6 +99,7 @@ class Host:
         self._output_limit: tuple[Path, int] | None = None
         """File that the current request writes, and the bytes that it may have; None for no limit."""
         self._restarts = 0
+        self._earlier_traffic = Traffic()
         self._previous = ""
         """Last request that the current process answered; empty after `hello`."""
         try:
@@ -146,6 +154,16 @@ class Host:
     def process_group(self) -> int | None:
         """Group of the candidate's processes; None if there are none, until the next request."""
         return None if self.session is None or self.session.is_over else self.session.process.pid
+
+    @property
+    def traffic(self) -> Traffic:
+        """What all processes of the candidate have written so far."""
+        if self.session is None:
+            return self._earlier_traffic
+        earlier, session = self._earlier_traffic, self.session
+        return Traffic(
+            earlier.stderr_bytes + session.process.stderr_bytes, earlier.progress_messages + session.progress_messages
+        )
 
     def ensure_started(self) -> None:
         """Start a new process if the last one ended.
@@ -251,6 +269,7 @@ class Host:
 
     def _start_session(self) -> Capabilities:
         self._previous = ""
+        self._earlier_traffic = self.traffic
         self.session = Session(self._launch, self.directory, timeout_scale=self._scale, memory_limit=self._memory_limit)
         return self.session.say_hello()
 

@@ -148,6 +148,9 @@ class Capabilities(msgspec.Struct, frozen=True):
     max_writer_version: int = 7
     types_not_supported: tuple[str, ...] = ()
     """Names of Delta types; a table with such a column may be refused."""
+    checkpoints_not_supported: tuple[Literal["classic", "multipart", "v2"], ...] = ()
+    """Kinds of checkpoints that the engine does not read; a table with one may be refused as unsupported. `v2` is the
+    content: a V2 checkpoint may have a classic name."""
     catalog: tuple[Literal["staged", "inline"], ...] = ()
     """Kinds of ratified commits that requests may give to the engine as `catalog`. Without any, the engine must refuse
     catalog-managed tables."""

@@ -101,6 +101,8 @@ class CandidateProcess:
         self._output = bytearray()
         self._searched = 0
         self._stderr = bytearray()
+        self.stderr_bytes = 0
+        """Bytes of stderr that were read since the start."""
         self._has_begun = False
         self._exit: Exit | None = None
         environment = {**os.environ, **launch.environment, MARKER: self.marker, "TMPDIR": str(directory)}
@@ -294,6 +296,7 @@ class CandidateProcess:
             return 0
         if data:
             self._stderr += data
+            self.stderr_bytes += len(data)
             del self._stderr[:-STDERR_BYTES]
         elif self._stderr_pipe in self._selector.get_map():
             self._selector.unregister(self._stderr_pipe)

@@ -26,11 +26,21 @@ SHOWN_ROWS = 5
 MOST_SURPLUS_ROWS, MOST_SURPLUS_BYTES = 10_000, 16 * 1024 * 1024
 """An answer that is larger than expected by more than this is not compared: rows become Python objects."""
 _DIFFERS, _MOVED = "  differs: ", "values in other rows"
+NULL_FOR_VALUE, VALUE_FOR_NULL, OTHER_VALUE = "null for a value", "value for null", "other value"
 _UTC = ("UTC", "Etc/UTC", "Z", "+00:00", "GMT", "Etc/GMT", "Zulu", "UCT", "Etc/UCT")
 
 
 class WrongType(ValueError):
-    """A column of an answer cannot represent the values of its Delta type."""
+    """A column of an answer cannot represent the values of its Delta type.
+
+    Args:
+        text: what differs, with the names of columns.
+        kind: the same in words without names of columns.
+    """
+
+    def __init__(self, text: str, kind: str) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 class RowDifference(msgspec.Struct, frozen=True):
@@ -49,6 +59,11 @@ class RowDifference(msgspec.Struct, frozen=True):
     actual_count: int
     is_compared: bool = True
     """False if the answer is too large to compare."""
+    schema: pa.Schema | None = None
+    """Columns of the rows that differ, if they were compared."""
+    missing_rows: Counter[Value] = msgspec.field(default_factory=Counter)
+    """All missing rows, as `list_rows` represents them."""
+    extra_rows: Counter[Value] = msgspec.field(default_factory=Counter)
 
     def __str__(self) -> str:
         head = f"expected {self.expected_count:,}, got {self.actual_count:,}"
@@ -100,6 +115,9 @@ def find_row_difference(
         extra.total(),
         expected.num_rows,
         actual.num_rows,
+        schema=expected.schema,
+        missing_rows=missing,
+        extra_rows=extra,
     )
 
 
@@ -120,13 +138,22 @@ def list_kinds(schema: pa.Schema, missing: Counter[Value], extra: Counter[Value]
         wanted, given = (_count_column(rows, number) for rows in (missing, extra))
         lost, new = set(wanted - given), set(given - wanted)
         ways = {
-            "null for a value": lost - {None} and None in new,
-            "value for null": None in lost and new - {None},
-            "other value": lost - {None} and new - {None},
+            NULL_FOR_VALUE: lost - {None} and None in new,
+            VALUE_FOR_NULL: None in lost and new - {None},
+            OTHER_VALUE: lost - {None} and new - {None},
         }
-        name = re.split("[<[(]", str(field.type))[0]
-        found |= {f"{way} of type {name}" for way, is_possible in ways.items() if is_possible}
+        found |= {f"{way} of type {name_type(field.type)}" for way, is_possible in ways.items() if is_possible}
     return tuple(sorted(found)) or (_MOVED,)
+
+
+def name_type(kind: pa.DataType) -> str:
+    """Return the name of an Arrow type without its parameters."""
+    return re.split("[<[(]", str(kind))[0]
+
+
+def describe_change(expected: Value, actual: Value) -> str:
+    """Return in which way two different values differ."""
+    return NULL_FOR_VALUE if actual is None else VALUE_FOR_NULL if expected is None else OTHER_VALUE
 
 
 def _count_column(rows: Counter[Value], number: int) -> Counter[Value]:
@@ -258,7 +285,8 @@ def check_columns(names: Sequence[str], expected: Sequence[str]) -> None:
     extra = [name for name in names if name not in expected]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     parts = [("missing", missing), ("not expected", extra), ("repeated", repeated)]
-    raise WrongType("columns: " + "; ".join(f"{what}: {', '.join(each)}" for what, each in parts if each))
+    text = "; ".join(f"{what}: {', '.join(each)}" for what, each in parts if each)
+    raise WrongType(f"columns: {text}", " or ".join(f"columns are {what}" for what, each in parts if each))
 
 
 def normalize(table: pa.Table, expected: pa.Schema) -> pa.Table:
@@ -275,7 +303,8 @@ def normalize(table: pa.Table, expected: pa.Schema) -> pa.Table:
         try:
             chunks = [_convert(chunk, field.type, field.name) for chunk in column.chunks]
         except pa.ArrowException as error:
-            raise WrongType(f"column {field.name}: {column.type} cannot be read as {field.type}: {error}") from None
+            text = f"column {field.name}: {column.type} cannot be read as {field.type}: {error}"
+            raise WrongType(text, _describe_types(column.type, field.type)) from None
         columns.append(pa.chunked_array(chunks, field.type))
     return pa.table(columns, schema=expected) if columns else table
 
@@ -300,8 +329,13 @@ def _convert(array: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
         try:
             return array.cast(kind)
         except pa.ArrowInvalid as error:
-            raise WrongType(f"column {name}: {stored} holds a value that {kind} cannot represent: {error}") from None
-    raise WrongType(f"column {name} has type {stored}, expected {kind}")
+            text = f"column {name}: {stored} holds a value that {kind} cannot represent: {error}"
+            raise WrongType(text, _describe_types(stored, kind)) from None
+    raise WrongType(f"column {name} has type {stored}, expected {kind}", _describe_types(stored, kind))
+
+
+def _describe_types(stored: pa.DataType, kind: pa.DataType) -> str:
+    return f"a column of type {name_type(kind)} has type {name_type(stored)}"
 
 
 def _is_any_list(kind: pa.DataType) -> bool:
@@ -322,7 +356,8 @@ def _convert_struct(array: pa.StructArray, kind: pa.StructType, name: str) -> pa
     stored = [array.type.field(position).name for position in range(array.type.num_fields)]
     wanted = [kind.field(position).name for position in range(kind.num_fields)]
     if sorted(stored) != sorted(wanted):
-        raise WrongType(f"column {name} has the fields {', '.join(stored)}, expected {', '.join(wanted)}")
+        text = f"column {name} has the fields {', '.join(stored)}, expected {', '.join(wanted)}"
+        raise WrongType(text, "a struct has other fields")
     members = array.flatten()
     converted = [
         _convert(members[stored.index(field)], kind.field(position).type, f"{name}.{field}")
@@ -344,7 +379,7 @@ def _convert_map(array: pa.Array, kind: pa.MapType, name: str) -> pa.Array:
         (keys, items), offsets = lists.values.flatten(), lists.offsets
         array = lists
     else:
-        raise WrongType(f"column {name} has type {array.type}, expected {kind}")
+        raise WrongType(f"column {name} has type {array.type}, expected {kind}", _describe_types(array.type, kind))
     key = _convert(keys, kind.key_type, f"{name}.key")
     value = _convert(items, kind.item_type, f"{name}.value")
     return pa.MapArray.from_arrays(pc.add(offsets, 0), key, value, kind, mask=_null_mask(array))

@@ -1,5 +1,6 @@
 """One process of a candidate that answers typed requests, from `hello` to `bye`."""
 
+import json
 import shutil
 import tempfile
 import time
@@ -44,6 +45,8 @@ class Session:
         self._hello_seconds = launch.hello_seconds
         self._scale = timeout_scale
         self._seq = 0
+        self.progress_messages = 0
+        """Progress messages since the start."""
         self.directory = Path(tempfile.mkdtemp(prefix="work-", dir=parent))
         grace = GRACE_SECONDS * min(timeout_scale, 1.0)
         try:
@@ -127,6 +130,7 @@ class Session:
         start = time.monotonic()
         deadline = start + limit
         while (answer := self._read_line(deadline)).progress is not msgspec.UNSET:
+            self.progress_messages += 1
             deadline = min(time.monotonic() + limit, start + limit * (1 + MAX_RENEWALS))
         return answer
 
@@ -140,7 +144,10 @@ class Session:
         except msgspec.ValidationError as fault:
             raise ProcessFault("harness", f"wrote an invalid answer: {fault}", show_line(line)) from None
         except (msgspec.DecodeError, RecursionError):
+            number = find_number_of_python(line)
             text = "wrote a line that is not JSON to stdout; print to stderr"
+            if number is not None:
+                text = f"wrote {number}, which JSON does not have; write null or a string"
             raise ProcessFault("harness", text, show_line(line)) from None
         if answer.seq != self._seq:
             text = f"answered with seq {answer.seq}; expected {self._seq}"
@@ -162,3 +169,13 @@ class Session:
             return self.process.end(ending, seconds=seconds)
         finally:
             shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def find_number_of_python(line: bytes) -> str | None:
+    """Return the first NaN or Infinity of a line that is JSON apart from such numbers; None if it is not."""
+    found: list[str] = []
+    try:
+        json.loads(line, parse_constant=found.append)
+    except (ValueError, RecursionError):
+        return None
+    return found[0] if found else None

@@ -28,7 +28,7 @@ from deltaspec.output_files import translate_write_errors
 if TYPE_CHECKING:
     from deltaspec.candidates.host import Candidate
     from deltaspec.commands.run_output import Renderers
-    from deltaspec.suites.checks import TableUnderTest
+    from deltaspec.suites.checks import SuiteName, TableUnderTest
     from deltaspec.suites.events import Events
     from deltaspec.suites.imported_subjects import ImportedTables
     from deltaspec.suites.outcomes import CaseResult
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from deltaspec.suites.runner import SuitePlan
     from deltaspec.suites.subjects import Corpus
 
+DEFAULT_TABLES = 100
+"""Number of drawn tables and histories."""
 _TIMEOUT_SCALE = click.option(
     "--timeout-scale",
     type=NumberRange(min=0.01),
@@ -56,7 +58,14 @@ _TIMEOUT_SCALE = click.option(
     help="Run only these suites, of snapshot, read, time-travel, predicates, changes, row-ids, refuse, catalog and "
     "write. [default: all except catalog and write]",
 )
-@click.option("--tables", type=CountRange(min=0), default=100, show_default=True, help="Number of drawn tables.")
+@click.option(
+    "--tables",
+    type=CountRange(min=0),
+    metavar="NUMBER",
+    help="Ask about exactly this many drawn tables, and about others only as --written and --golden say. "
+    "[default: 100 drawn tables, the written and the golden ones]",
+)
+@click.option("--written", is_flag=True, help="Ask about the tables that were written for one situation each.")
 @click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
 @click.option(
     "--import",
@@ -65,7 +74,7 @@ _TIMEOUT_SCALE = click.option(
     metavar="DIR",
     help="Ask the cases of this directory instead: DAT, acceptance workloads, or folders of tables.",
 )
-@click.option("--golden", is_flag=True, help="Ask about the golden tables instead; needs a checkout.")
+@click.option("--golden", is_flag=True, help="Ask about the golden tables; needs a checkout.")
 @click.option(
     "--with",
     "others",
@@ -75,6 +84,7 @@ _TIMEOUT_SCALE = click.option(
     help="In suite write, these candidates write to the same tables in turn, and all read them.",
 )
 @click.option("--select", metavar="TEXT", help="Run only cases whose id contains this text or matches this glob.")
+@click.option("-x", "--stop", is_flag=True, help="Stop at the first failure that is not listed in --known.")
 @click.option("--jobs", type=CountRange(min=1), default=1, show_default=True, help="Candidates to run at once.")
 @click.option(
     "--known", type=click.Path(dir_okay=False), metavar="FILE", help="Known failures of the candidate (TOML)."
@@ -88,12 +98,14 @@ _TIMEOUT_SCALE = click.option(
 def test(
     candidate: str,
     suites: list[str],
-    tables: int,
+    tables: int | None,
+    written: bool,
     seed: int,
     imported: str | None,
     golden: bool,
     others: list[str],
     select: str | None,
+    stop: bool,
     jobs: int,
     known: str | None,
     output_format: str,
@@ -110,38 +122,38 @@ def test(
     CANDIDATE is the name of an adapter (`deltaspec doctor` lists them), `cmd:COMMAND` for a program that speaks the
     candidate protocol, or `py:MODULE:CLASS` for a Python class.
 
-    The tables are drawn from the seed: the same seed gives the same tables everywhere. The exit code is 0 if all cases
+    Without --tables, --written and --golden, all tables are asked about. The tables are drawn from the seed: the same
+    seed gives the same tables everywhere. The exit code is 0 if all cases
     passed or failed as listed in --known, 1 if not, 2 if nothing was asked, 3 if the candidate does not start or died
     too often.
     """
+    from msgspec.structs import replace
+
     from deltaspec.suites import rendering
     from deltaspec.suites.checks import IMPORTED_SUITES
     from deltaspec.suites.events import open_events
     from deltaspec.suites.known_failures import load_known_failures
     from deltaspec.suites.outcomes import CaseResult
-    from deltaspec.suites.runner import SuitePlan, build_suite_plan, select_suites
+    from deltaspec.suites.runner import SuitePlan, select_suites
     from deltaspec.suites.subjects import Corpus
 
     if others and list(suites) != ["write"]:
         raise InvalidUsage("--with needs --suite write")
     require_events(events, resume=resume)
     entries = load_known_failures(Path(known)) if known else []
-    if golden:
-        if imported is not None:
-            raise InvalidUsage("--golden cannot be combined with --import")
-        plan = SuitePlan(Corpus(0, 0, written=False, golden=True), select_suites(suites), _build_filter(select), jobs)
-    elif imported is None:
-        plan = build_suite_plan(select_suites(suites), seed, tables, _build_filter(select), jobs)
+    left_out: list[str] = []
+    if imported is None:
+        plan, left_out = _plan_tables(select_suites(suites), seed, tables, written, golden)
     else:
-        if suites or save is not None:
-            raise InvalidUsage("--import cannot be combined with --suite or --save")
-        corpus = Corpus(seed=0, tables=0, imported=_load_imported_tables(imported))
-        plan = SuitePlan(corpus, IMPORTED_SUITES, _build_filter(select), jobs)
+        if golden or written or suites or save is not None:
+            raise InvalidUsage("--import cannot be combined with --golden, --written, --suite or --save")
+        plan = SuitePlan(Corpus(seed=0, tables=0, imported=_load_imported_tables(imported)), IMPORTED_SUITES)
+    plan = replace(plan, select=_build_filter(select), jobs=jobs)
     start = partial(_start, (candidate, *others), timeout_scale)
     name = " with ".join([candidate, *filter(None, [", ".join(others)])])
     opened = open_events(events, CaseResult, {"candidate": name}, resume=resume, group=attrgetter("table"))
     with translate_write_errors(events or "stdout"), opened as (sink, earlier):
-        report, results = _run(start, name, plan, entries, sink, earlier, imported or "")
+        report, results = _run(start, name, plan, entries, sink, earlier, imported or "", left_out, stops=stop)
     renderers: Renderers[SuiteReport] = {
         "text": rendering.render_text,
         "markdown": rendering.render_markdown,
@@ -151,6 +163,26 @@ def test(
     if save is not None:
         _save_failures(start, report.cases, save)
     sys.exit(report.exit_code)
+
+
+def _plan_tables(
+    suites: Sequence[SuiteName], seed: int, tables: int | None, written: bool, golden: bool
+) -> tuple[SuitePlan, list[str]]:
+    """Return the plan of a run, and the tables that it leaves out."""
+    from deltaspec.golden.definition import has_definitions
+    from deltaspec.suites.checks import SUITES
+    from deltaspec.suites.runner import build_suite_plan
+
+    is_default = tables is None and not written and not golden
+    drawn = DEFAULT_TABLES if is_default else tables or 0
+    has_golden = golden or (is_default and has_definitions())
+    plan = build_suite_plan(suites, seed, drawn, written=written or is_default, golden=has_golden)
+    left_out = [] if drawn else ["the drawn tables (--tables NUMBER)"]
+    left_out += [] if written or is_default else ["the written tables (--written)"]
+    if not has_golden and set(suites) & set(SUITES):
+        reason = "--golden" if has_definitions() else "they need a checkout of deltaspec"
+        left_out.append(f"the golden cases ({reason})")
+    return plan, left_out
 
 
 def _start(names: Sequence[str], timeout_scale: float) -> Candidate:
@@ -174,23 +206,25 @@ def _load_imported_tables(directory: str) -> ImportedTables:
 
 
 def _save_failures(start: Callable[[], Candidate], cases: Sequence[CaseResult], directory: str) -> None:
-    """Shrink and save one case of each kind of failure; broken tables are small already."""
+    """Shrink and save the simplest case of each cause; written, broken and golden tables are small already."""
     from deltaspec.candidates.host import GivenUp
-    from deltaspec.suites.saved_cases import save_failure, select_smallest, shrink_failure
-    from deltaspec.suites.saved_histories import save_history, select_shortest
-    from deltaspec.suites.subjects import describe_subject
+    from deltaspec.suites.saved_cases import SHRINK_SECONDS, save_failure, select_simplest, shrink_failure
+    from deltaspec.suites.saved_histories import save_history
+    from deltaspec.suites.subjects import describe_subject, is_drawn, is_history
 
-    chosen = select_smallest(cases)
+    chosen = select_simplest(cases, is_drawn)
     with closing(start()) as candidate, show_progress() as advance, translate_write_errors(directory):
         for number, each in enumerate(chosen):
             advance("shrinking failures", number, len(chosen))
             try:
-                table, result = shrink_failure(candidate, each, describe_subject(each.table).table)
+                table, result = shrink_failure(
+                    candidate, each, describe_subject(each.table).table, seconds=SHRINK_SECONDS
+                )
             except GivenUp as error:
                 click.echo(f"deltaspec: {each.case}: not shrunk, {error}", err=True)
                 continue
             click.echo(f"saved {save_failure(candidate, result, table, Path(directory))}", err=True)
-        for each in select_shortest(cases):
+        for each in select_simplest(cases, is_history):
             click.echo(f"saved {save_history(candidate, each, Path(directory))}", err=True)
 
 
@@ -208,8 +242,13 @@ def _run(
     sink: Events[CaseResult] | None,
     earlier: Sequence[CaseResult],
     imported: str,
+    left_out: Sequence[str],
+    *,
+    stops: bool,
 ) -> tuple[SuiteReport, list[CaseResult]]:
     """Ask the candidate about the tables of a plan that have no earlier results."""
+
+    from msgspec.structs import replace
 
     from deltaspec.suites.events import undo_judgement
     from deltaspec.suites.known_failures import KnownFailures
@@ -225,6 +264,8 @@ def _run(
         raise InvalidUsage(f"--resume: the events are of a run with other arguments: {min(answered - set(tables))}")
     results = [judge.judge(undo_judgement(each)) for each in earlier]
     complete = True
+    if stops:
+        plan = replace(plan, stops_at=lambda each: judge.judge(each).outcome.is_bad)
     with show_progress() as advance:
         try:
             for done, table in enumerate(run_suite_plan(start, plan, answered), len(answered) + 1):
@@ -236,18 +277,25 @@ def _run(
         except Stopped as error:
             complete = False
             click.echo(f"deltaspec: {error}", err=True)
+    is_stopped = stops and any(each.outcome.is_bad for each in results)
     run = Run(
         deltaspec=__version__,
         candidate=candidate,
         seed=plan.corpus.seed,
         tables=max(plan.corpus.tables, plan.corpus.histories),
         imported=imported,
-        golden=plan.corpus.golden,
+        golden=plan.corpus.golden and not (plan.corpus.tables or plan.corpus.written),
         suites=tuple(plan.suites),
         seconds=round(time.monotonic() - started + sum(each.seconds for each in earlier), 3),
-        complete=complete,
+        complete=complete and not is_stopped,
+        stopped=is_stopped,
+        left_out=tuple(left_out),
     )
-    unused = judge.list_unused(plan.suites, golden=plan.corpus.golden) if complete and plan.select is None else []
+    unused = []
+    if run.complete and plan.select is None:
+        written = plan.corpus.written or plan.corpus.written_histories
+        asks_both = plan.corpus.golden and not run.golden
+        unused = judge.list_unused(plan.suites, golden=None if asks_both else run.golden, written=written)
     return build_report(run, capabilities, results, unused), results
 
 
@@ -273,6 +321,7 @@ def replay(case: str, candidate: str, imported: str | None, keep: str | None, ti
     from deltaspec.suites.outcomes import Outcome
     from deltaspec.suites.refuse import list_undeclared_needs
     from deltaspec.suites.rendering import render_failure
+    from deltaspec.suites.saved_cases import FAILURE
     from deltaspec.suites.startup import start_candidate
     from deltaspec.suites.subjects import Corpus
 
@@ -294,9 +343,10 @@ def replay(case: str, candidate: str, imported: str | None, keep: str | None, ti
             )
             raise InvalidUsage(f"{case} is not asked, because {reason}; cases of this table: {others}")
         result = run_case(engine, found[0])
-    if result.outcome.is_bad:
-        print_text("\n".join(render_failure(result, candidate)))
-        sys.exit(ExitCode.FAILED)
+    if result.outcome.has_failed:
+        is_saved = (Path(case) / FAILURE).is_file()
+        print_text("\n".join(render_failure(result, candidate, imported or "", case if is_saved else "")))
+        sys.exit(ExitCode.FAILED if result.outcome.is_bad else ExitCode.OK)
     print_text(f"{result.outcome} {case}" + (f": {result.message}" if result.message else ""))
     sys.exit(ExitCode.OK if result.outcome is Outcome.PASSED else ExitCode.INCOMPLETE)
 

@@ -6,23 +6,29 @@ over a table's section, later sections over earlier ones, and sections over the 
 the file.
 
 `[[accept]]` accepts findings of rules that run; `ignore` lists rules that do not run. The entries of all sections that
-match apply.
+match apply. `owner`, `channels` and `notify-severity` say whom a table concerns.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from deltaspec.commands.contacts import (
+    CONTACT_KEYS,
+    VARIABLE,
+    Contacts,
+    check_contact,
+    fill_in_variables,
+    matches_table,
+)
 from deltaspec.errors import InvalidUsage, suggest_name
 from deltaspec.input_files import read_input_file
 
@@ -37,13 +43,12 @@ ACCEPT = "accept"
 _ONE_RUN = frozenset(
     {
         *("config", "output", "report", "estimate", "findings-out", "state", "resume", "since"),
-        *("tables-from", "jobs", "help"),
+        *("tables-from", "jobs", "help", "notify", "notify-state"),
         "catalog",  # who can change the file must not choose who receives the token
     }
 )
 """Options that belong to one run or one table, not into a file."""
 _MAX_BYTES = 1 << 20
-_VARIABLE = re.compile(r"\$\{env:([^}]*)\}")
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -181,7 +186,9 @@ def load_configuration(file: str | None, table: str | None, options: Mapping[str
         for written, value in section.items():
             where = f"{path}: {place}{written}"
             key = keys.get(written, written)
-            if key == STORAGE_OPTIONS:
+            if key in CONTACT_KEYS:
+                check_contact(where, key, value)
+            elif key == STORAGE_OPTIONS:
                 _check_storage_options(where, value)
                 storage.update(value if applies else {})
             elif key == ACCEPT:
@@ -191,8 +198,29 @@ def load_configuration(file: str | None, table: str | None, options: Mapping[str
                 checked = _check_value(where, key, value, options)
                 if applies:
                     values[key] = _locate(path, checked) if isinstance(options[key].type, click.Path) else checked
-    storage = {name: _fill_in(path, name, value) for name, value in storage.items()}
+    storage = {name: fill_in_variables(f"{path}: {STORAGE_OPTIONS}.{name}", value) for name, value in storage.items()}
     return Configuration(str(path), values, storage, accept)
+
+
+def load_contacts(file: str | None) -> Contacts:
+    """Load whom tables concern, from the file that `load_configuration` reads.
+
+    Raises:
+        InvalidUsage: as `load_configuration`, for the keys of contacts.
+    """
+    path = Path(file) if file is not None else _find_file(Path.cwd())
+    content = None if path is None else _read_table(path)
+    if path is None or content is None:
+        return Contacts("", [])
+    sections = content.pop(TABLES, {})
+    _check_sections(path, sections)
+    found = []
+    for glob, section in [("*", content), *sections.items()]:
+        keys = {key: section[key] for key in CONTACT_KEYS if key in section}
+        for key, value in keys.items():
+            check_contact(f"{path}: {key}", key, value)
+        found.append((glob, keys))
+    return Contacts(str(path), found)
 
 
 def _find_file(directory: Path) -> Path | None:
@@ -243,16 +271,15 @@ def _list_sections(
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Yield each section: its location for messages, its keys, and whether it applies to the table."""
     yield "", content, True
-    locations = set() if table is None else {table.rstrip("/"), table if "://" in table else os.path.abspath(table)}
     for glob, section in sections.items():
-        yield f'{TABLES}."{glob}".', section, any(fnmatchcase(each, glob.rstrip("/")) for each in locations)
+        yield f'{TABLES}."{glob}".', section, table is not None and matches_table(glob, table)
 
 
 def _check_value(where: str, key: str, value: Any, options: Mapping[str, click.Option]) -> Any:
     """Return a value as the option takes it; Click checks it further."""
     option = options.get(key)
     if option is None:
-        known = [*options, STORAGE_OPTIONS, ACCEPT, TABLES]
+        known = [*options, STORAGE_OPTIONS, ACCEPT, TABLES, *CONTACT_KEYS]
         if key in _ONE_RUN:
             raise InvalidUsage(f"{where}: can be set only on the command line")
         raise InvalidUsage(f"{where}: unknown key ({suggest_name(key, known)})")
@@ -291,20 +318,8 @@ def _check_storage_options(where: str, options: Any) -> None:
     if not isinstance(options, dict) or not all(isinstance(each, str) for each in options.values()):
         raise InvalidUsage(f"{where}: expected names and strings, such as AWS_REGION = 'eu-west-1'")
     for name, value in options.items():
-        if is_secret(name, value) and _VARIABLE.fullmatch(value) is None:
+        if is_secret(name, value) and VARIABLE.fullmatch(value) is None:
             raise InvalidUsage(f"{where}.{name}: a file must not contain secrets; write '${{env:VARIABLE}}'")
-
-
-def _fill_in(path: Path, name: str, value: str) -> str:
-    """Replace `${env:VARIABLE}` by the value of the environment variable."""
-
-    def replace(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if found is None:
-            raise InvalidUsage(f"{path}: {STORAGE_OPTIONS}.{name}: the environment variable {match[1]} is not set")
-        return found
-
-    return _VARIABLE.sub(replace, value)
 
 
 def _get_key(option: click.Option) -> str:

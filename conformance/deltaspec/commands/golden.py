@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -20,6 +20,7 @@ from deltaspec.output_files import translate_write_errors, write_file
 if TYPE_CHECKING:
     from deltaspec.golden.corpus import GoldenCorpus
     from deltaspec.golden.drawn_output import DrawnLayout
+    from deltaspec.golden.writers.output import WrittenCases
 
 _CASES = click.option(
     "--cases",
@@ -122,11 +123,17 @@ def verify(patterns: tuple[str, ...], part: str, root: str | None) -> None:
 @golden.command()
 @click.option("--all", "show_all", is_flag=True, help="Also list requirements that are covered or outside of reading.")
 def coverage(show_all: bool) -> None:
-    """Print which requirements the golden cases cover, and why the others are not."""
+    """Print which requirements the golden cases and the cases for writers cover, and why the others are not."""
     from deltaspec.golden.coverage import compute_coverage, render_coverage
+    from deltaspec.rules import RULES
+    from deltaspec.suites.all_checks import CHECKS
 
     found = compute_coverage()
-    print_text(render_coverage(found, show_all=show_all))
+    further = {
+        "case for writers": {each for check in CHECKS.values() if check.suite == "write" for each in check.requires},
+        "case for validators": {each for rule in RULES.values() for each in rule.requires},
+    }
+    print_text(render_coverage(found, further, show_all=show_all))
     sys.exit(ExitCode.FAILED if found.unexplained else ExitCode.OK)
 
 
@@ -172,7 +179,7 @@ def show(case: str, root: str | None, output_format: str) -> None:
 @click.option(
     "--format",
     "layout",
-    type=click.Choice(["dat", "acceptance", "archive", "folder"]),
+    type=click.Choice(["dat", "acceptance", "archive", "folder", "writers"]),
     required=True,
     help="Layout to write.",
 )
@@ -185,15 +192,21 @@ def export(directory: str, patterns: tuple[str, ...], layout: str, root: str | N
     acceptance  acceptance workloads, as the harness of delta-kernel-rs reads them
     archive     one file, deltaspec-golden-<version>.tar.zst, with an index
     folder      the content of the archive
+    writers     cases for writers, from the written histories; CASES are their names
 
     CASES are ids, globs over ids, or chapters; all if there are none.
     """
     from deltaspec.golden.export.archive import build_archive, name_archive, write_release
     from deltaspec.golden.export.layouts import fill_new_directory, write_layout
 
+    target = Path(directory)
+    if layout == "writers":
+        from deltaspec.golden.writers.output import select_written, write_written_cases
+
+        _print_writer_cases(write_written_cases(select_written(patterns), target))
+        return
     corpus = _load(root)
     cases = corpus.select(patterns)
-    target = Path(directory)
     match layout:
         case "archive":
             with fill_new_directory(target) as content:
@@ -207,6 +220,12 @@ def export(directory: str, patterns: tuple[str, ...], layout: str, root: str | N
             print_text("\n".join(lines))
             return
     print_text(f"{len(cases)} of {len(cases)} cases written")
+
+
+def _print_writer_cases(found: WrittenCases) -> None:
+    lines = [f"not in a write spec: {number:,}: {reason}" for reason, number in found.outside.items()]
+    total = f"{found.cases:,} cases written, {found.commits:,} of {found.operations:,} operations in their write specs"
+    print_text("\n".join([*lines, total]))
 
 
 def _split_names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -241,10 +260,10 @@ def _names_option(name: str, text: str) -> Callable[[Any], Any]:
 @click.option(
     "--format",
     "layout",
-    type=click.Choice(["acceptance", "dat", "folder"]),
+    type=click.Choice(["acceptance", "dat", "folder", "writers"]),
     default="folder",
     show_default=True,
-    help="Layout to write, as for `deltaspec golden export`.",
+    help="Layout to write, as for `deltaspec golden export`; `writers` draws histories instead of tables.",
 )
 @_names_option("--features", "Features that every table supports, separated by commas.")
 @_names_option("--allow", "Further features that tables may support. [default: all]")
@@ -270,6 +289,11 @@ def _names_option(name: str, text: str) -> Callable[[Any], Any]:
     type=click.Choice(["pairs"]),
     help="Choose at most --tables tables so that every pair of features, and of feature and checkpoint, occurs.",
 )
+@_names_option(
+    "--operations",
+    "Operations of drawn histories besides append, or `form` for all that a write spec can express; only with "
+    "`--format writers`. [default: all]",
+)
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Number of processes.")
 @click.option(
     "--scale",
@@ -281,9 +305,10 @@ def draw(
     directory: Path,
     tables: int,
     seed: int,
-    layout: DrawnLayout,
+    layout: DrawnLayout | Literal["writers"],
     cover: str | None,
     scale: str | None,
+    operations: tuple[str, ...] | None,
     **given: Any,
 ) -> None:
     """Draw golden cases into DIRECTORY, which must be empty or absent.
@@ -300,6 +325,11 @@ def draw(
     if scale is not None:
         _write_scale_case(directory, scale)
         return
+    if layout == "writers":
+        _write_histories(directory, tables, seed, operations, given, cover)
+        return
+    if operations is not None:
+        raise InvalidUsage("--operations needs --format writers")
     restrictions = Restrictions(
         required=given["features"] or (),
         allowed=given["allow"],
@@ -324,6 +354,35 @@ def draw(
     found = write_drawn_cases(plan, layout, directory, given["jobs"])
     lines += [f"left out: {count(number, 'case')}: {reason}" for reason, number in found.left_out.items()]
     print_text("\n".join([*lines, f"{count(found.written, 'case')} written, ids {cases.prefix}-..."]))
+
+
+_ONLY_TABLES = ("types", "depth", "partitioned", "checkpoints", "encodings", "versions")
+
+
+def _write_histories(
+    directory: Path,
+    count: int,
+    seed: int,
+    operations: tuple[str, ...] | None,
+    given: dict[str, Any],
+    cover: str | None,
+) -> None:
+    """Write drawn histories. Raises `InvalidUsage`."""
+    from deltaspec.golden.writers.expressing import EXPRESSIBLE_KINDS, INEXPRESSIBLE_FEATURES
+    from deltaspec.golden.writers.output import DrawnHistories, write_drawn_histories
+
+    unusable = [name for name in _ONLY_TABLES if given[name] is not None]
+    unusable += ["refuse"] * bool(given["refused"]) + ["revision"] * (given["revision"] != "current")
+    unusable += ["cover"] * (cover is not None)
+    if unusable:
+        raise InvalidUsage(f"--{unusable[0]} restricts tables, and --format writers draws histories")
+    forbidden = given["forbid"] or ()
+    if operations == ("form",):
+        operations, forbidden = EXPRESSIBLE_KINDS, (*forbidden, *INEXPRESSIBLE_FEATURES)
+    drawn = DrawnHistories(seed, given["features"] or (), given["allow"], forbidden, operations)
+    if fault := drawn.describe_fault():
+        raise InvalidUsage(fault)
+    _print_writer_cases(write_drawn_histories(drawn, count, directory, given["jobs"]))
 
 
 def _write_scale_case(directory: Path, sizes: str) -> None:

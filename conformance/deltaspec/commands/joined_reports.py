@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from deltaspec.commands.report_formats import DELTA
+from deltaspec.commands.metrics_file import MetricsFile
+from deltaspec.commands.notifications import NOTIFY, Notifications
+from deltaspec.commands.report_formats import DELTA, OPENMETRICS
+from deltaspec.commands.site_report import SiteReport
 from deltaspec.commands.table_names import PLACEHOLDER
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import write_file
@@ -27,13 +30,18 @@ class JoinedReport(msgspec.Struct, frozen=True):
     path: str
     parts: tuple[str, ...]
     """File of each table's report."""
-    results: DeltaResults | None = None
-    """The Delta table to which results are appended, for the format `delta`."""
+    target: DeltaResults | SiteReport | MetricsFile | Notifications | None = None
+    """What takes the results of all tables instead of a renderer."""
 
     @property
     def part_format(self) -> str:
         """Format of the parts."""
-        return self.format if self.results is None else "json"
+        return self.format if self.target is None else "json"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether `path` is a file that is checked before the run."""
+        return self.target is None
 
     def write(self, results: Sequence[TableResult]) -> None:
         """Write the report, or append its rows.
@@ -49,16 +57,21 @@ class JoinedReport(msgspec.Struct, frozen=True):
             (result, file.read_text("utf-8") if file is not None and file.exists() else None)
             for result, file in zip(results, files, strict=True)
         ]
-        if self.results is None:
+        if self.target is None:
             write_file(self.path, JOINERS[self.format](parts).encode())
         else:
-            self.results.append(
+            self.target.write(
                 (result, None if part is None else msgspec.json.decode(part, type=Report)) for result, part in parts
             )
 
 
 def plan_joined_report(
-    text: str, names: Sequence[str], scratch: str, number: int, get_storage: Callable[[str], StorageSettings]
+    text: str,
+    names: Sequence[str],
+    scratch: str,
+    number: int,
+    get_storage: Callable[[str], StorageSettings],
+    config: str | None,
 ) -> JoinedReport | None:
     """Plan a report in one file; None if the value of `--report` names a file for each table, or cannot be joined.
 
@@ -68,22 +81,47 @@ def plan_joined_report(
         scratch: temporary directory.
         number: of the report among the joined ones.
         get_storage: returns the settings for the location of a Delta table.
+        config: configuration file; None to look for one.
 
     Raises:
-        InvalidUsage: results cannot be appended to a Delta table.
+        InvalidUsage: the results cannot be written.
     """
     from deltaspec.many_tables.delta_results import DeltaResults
     from deltaspec.report.joined import JOINERS
 
     output_format, _, path = text.partition(":")
-    parts = tuple(os.path.join(scratch, f"{number}-{name}") for name in names)
+    parts = _name_parts(names, scratch, number)
     if output_format == DELTA:
         return JoinedReport(DELTA, path, parts, DeltaResults(path, get_storage(path)))
+    if output_format == OPENMETRICS:
+        return JoinedReport(OPENMETRICS, path, parts, MetricsFile.parse(path, config))
+    if (site := SiteReport.parse(text, config)) is not None:
+        return JoinedReport(output_format, path, parts, site)
     if output_format not in JOINERS or path in ("", "-") or PLACEHOLDER in path or path.endswith("/"):
         return None
     if os.path.isdir(path):
         return None
     return JoinedReport(output_format, path, parts)
+
+
+def plan_notifications(
+    given: Mapping[str, Any], names: Sequence[str], scratch: str, number: int
+) -> JoinedReport | None:
+    """Plan the messages about all tables; None if nobody is told.
+
+    Args:
+        given: options of the command line, by parameter.
+        names, scratch, number: as for `plan_joined_report`.
+
+    Raises:
+        InvalidUsage: an address or the file of the state cannot be used.
+    """
+    told = Notifications.parse(given.get("notify") or (), given.get("notify_state"), given.get("config"))
+    return None if told is None else JoinedReport(NOTIFY, told.state, _name_parts(names, scratch, number), told)
+
+
+def _name_parts(names: Sequence[str], scratch: str, number: int) -> tuple[str, ...]:
+    return tuple(os.path.join(scratch, f"{number}-{name}") for name in names)
 
 
 def write_joined_reports(joined: Sequence[JoinedReport], results: Sequence[TableResult]) -> list[InvalidUsage]:

@@ -13,30 +13,10 @@ _WIDTH = 100
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode a value as indented JSON in UTF-8, independent of the terminal's encoding.
+    """Encode a value as indented JSON, as `deltaspec.report.json_text.encode_json`."""
+    from deltaspec.report.json_text import encode_json as encode
 
-    Bytes in paths that the user named, and that are not UTF-8, become escapes such as `\\xe9`.
-    """
-    import msgspec
-
-    try:
-        data = msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        data = msgspec.json.encode(_escape_file_names(msgspec.to_builtins(value)))
-    return msgspec.json.format(data, indent=2) + b"\n"
-
-
-def _escape_file_names(value: Any) -> Any:
-    from deltaspec.wire.storage.interface import escape_file_name
-
-    match value:
-        case str():
-            return escape_file_name(value)
-        case dict():
-            return {_escape_file_names(key): _escape_file_names(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_escape_file_names(each) for each in value]
-    return value
+    return encode(value)
 
 
 def print_bytes(data: bytes) -> None:

@@ -60,7 +60,7 @@ def repair() -> None:
     multiple=True,
     metavar="CHOICE",
     help="What only the owner of the data can decide: vector=remove-file[:PATH], vector=drop-vector[:PATH], "
-    "history=set-aside, version=N.",
+    "history=set-aside, later=set-aside, version=N.",
 )
 def plan(table: str, output: str, level: str, choose: tuple[str, ...], **_: Any) -> None:
     """Plan the repair of TABLE. Nothing is written into the table.
@@ -77,6 +77,7 @@ def plan(table: str, output: str, level: str, choose: tuple[str, ...], **_: Any)
     vector=remove-file  files with a damaged deletion vector are removed
     vector=drop-vector  they are added again without it; deleted rows come back
     history=set-aside   a checkpoint replaces all older files of the log
+    later=set-aside     checksums and compactions after the newest commit are set aside
     version=N           a table whose latest version is lost returns to version N
 
     The exit code has the meaning that it has for `deltaspec validate`, of the table as the plan would leave it.
@@ -115,6 +116,8 @@ def _print_plan(found: RepairPlan, output: str) -> None:
         print_text(escape_text(f"  {each.kind}: {each.summary}"))
         for place in each.found_elsewhere:
             print_text(escape_text(f"    it may be at {place}"))
+        for note in each.not_searched:
+            print_text(escape_text(f"    the search for it is not complete: {note}"))
     if len(found.repairs) > _MOST_SHOWN:
         print_text(f"  and {count(len(found.repairs) - _MOST_SHOWN, 'more repair')}")
     for entry in found.not_repaired[:_MOST_SHOWN]:
@@ -122,12 +125,16 @@ def _print_plan(found: RepairPlan, output: str) -> None:
         print_text(escape_text(f"  not repaired: {rule}{entry.location}: {entry.reason}"))
         for choice in entry.choices:
             print_text(escape_text(f"    --choose {quote(choice)}"))
+        for place in entry.found_elsewhere:
+            print_text(escape_text(f"    the file may be at {place}"))
     if len(found.not_repaired) > _MOST_SHOWN:
         print_text(f"  and {len(found.not_repaired) - _MOST_SHOWN} more that are not repaired")
     if not found.repairs:
         print_text("nothing to repair" if not found.not_repaired else "no plan written: nothing can be repaired")
         return
     print_text(f"after the repair: {found.after.verdict}")
+    if found.after_cleanup is not None:
+        print_text(f"after log cleanup, which deletes older commits: {found.after_cleanup.verdict}")
     print_text(f"Next  read {quote(output)}/README.md")
 
 

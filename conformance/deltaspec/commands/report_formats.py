@@ -114,8 +114,8 @@ FORMATS: dict[str, Renderer] = {
 """Renderers by name of the format. The bytes of text formats are UTF-8."""
 
 
-DELTA = "delta"
-"""Name of the format that is not rendered: results are appended to a Delta table."""
+DELTA, OPENMETRICS = "delta", "openmetrics"
+"""Names of formats that are not rendered by table: results go to a Delta table, or to one file with metrics."""
 
 
 def require_format(name: str) -> None:
@@ -124,8 +124,9 @@ def require_format(name: str) -> None:
     Raises:
         InvalidUsage: the format is unknown, or its library is not installed.
     """
-    if name not in FORMATS and name != DELTA:
-        raise InvalidUsage(f"unknown report format {name!r} ({suggest_name(name, [*FORMATS, DELTA])})")
+    known = [*FORMATS, DELTA, OPENMETRICS]
+    if name not in known:
+        raise InvalidUsage(f"unknown report format {name!r} ({suggest_name(name, known)})")
     if name == "html":
         from deltaspec.pages.renderer import require_jinja
 

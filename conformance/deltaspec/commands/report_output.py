@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 
+from deltaspec.commands.metrics_file import MetricsFile
+from deltaspec.commands.notifications import Notifications
 from deltaspec.commands.printing import print_bytes
-from deltaspec.commands.report_formats import DELTA, FORMATS, RenderSettings, require_format, write_text
+from deltaspec.commands.report_formats import (
+    DELTA,
+    FORMATS,
+    OPENMETRICS,
+    RenderSettings,
+    require_format,
+    write_text,
+)
+from deltaspec.commands.site_report import SiteReport
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import require_writable, translate_write_errors, write_file
 
@@ -26,16 +36,17 @@ class ReportTarget(msgspec.Struct, frozen=True):
     format: str
     path: str | None
     """None for stdout."""
-    results: DeltaResults | None = None
-    """The Delta table to which results are appended, for the format `delta`."""
+    target: DeltaResults | SiteReport | MetricsFile | Notifications | None = None
+    """What takes the result instead of a renderer."""
 
     @classmethod
-    def parse(cls, text: str, storage: StorageSettings) -> ReportTarget:
+    def parse(cls, text: str, storage: StorageSettings, config: str | None) -> ReportTarget:
         """Parse `FORMAT:PATH`, or `FORMAT` or `FORMAT:-` for stdout.
 
         Args:
             text: value of `--report`.
             storage: settings for the Delta table of `delta:LOCATION`.
+            config: configuration file with the owners of tables; None to look for one.
 
         Raises:
             InvalidUsage: the format is unknown, its library is not installed, or the Delta table cannot be used.
@@ -47,11 +58,21 @@ class ReportTarget(msgspec.Struct, frozen=True):
             from deltaspec.wire.storage.interface import redact_uri
 
             return cls(name, redact_uri(path), DeltaResults(path, storage))
+        if name == OPENMETRICS:
+            return cls(name, path, MetricsFile.parse(path, config))
+        if (site := SiteReport.parse(text, config)) is not None:
+            return cls(name, path, site)
         return cls(name, None if path in ("", "-") else path)
 
 
 def plan_reports(
-    output_format: str, output: str | None, reports: Sequence[str], storage: StorageSettings, *, format_is_given: bool
+    output_format: str,
+    output: str | None,
+    reports: Sequence[str],
+    storage: StorageSettings,
+    config: str | None,
+    *,
+    format_is_given: bool,
 ) -> list[ReportTarget]:
     """Return the reports of a run, files first.
 
@@ -63,13 +84,14 @@ def plan_reports(
         output: value of `--output`.
         reports: values of `--report`.
         storage: settings for a Delta table of results.
+        config: configuration file with the owners of tables; None to look for one.
         format_is_given: whether the user gave `--format`.
 
     Raises:
         InvalidUsage: a format is unknown, two reports have the same destination, or one cannot be written.
     """
     require_format(output_format)
-    targets = [ReportTarget.parse(each, storage) for each in reports]
+    targets = [ReportTarget.parse(each, storage, config) for each in reports]
     goes_to_stdout = any(each.path is None for each in targets)
     if format_is_given or output is not None or not goes_to_stdout:
         targets.insert(0, ReportTarget(output_format, output))
@@ -78,8 +100,8 @@ def plan_reports(
         if place in places[:number]:
             raise InvalidUsage(f"two reports go to {targets[number].path or 'stdout'}; name another file for one")
     for each in targets:
-        if each.format == DELTA:
-            continue  # `write_reports` appends to it
+        if each.target is not None:
+            continue  # has checked its destination
         if each.path is not None:
             _check_file(each.path)
         elif each.format == "parquet" and sys.stdout.isatty():
@@ -110,11 +132,11 @@ def write_reports(report: Report, targets: Sequence[ReportTarget], settings: Ren
 
 
 def _write_report(report: Report, target: ReportTarget, settings: RenderSettings, stdout: TextIO) -> None:
-    if target.results is not None:
+    if target.target is not None:
         from deltaspec.report.tables_summary import TableResult
 
         result = TableResult.from_report(report, settings.exit_code, round(settings.seconds, 3), ())
-        target.results.append([(result, report)])
+        target.target.write([(result, report)])
     elif target.path is not None:
         data = FORMATS[target.format](report, settings)
         if target.path == os.environ.get("GITHUB_STEP_SUMMARY"):

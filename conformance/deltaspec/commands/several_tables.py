@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deltaspec.commands.configuration import load_configuration
-from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_reports
+from deltaspec.commands.joined_reports import (
+    JoinedReport,
+    plan_joined_report,
+    plan_notifications,
+    write_joined_reports,
+)
 from deltaspec.commands.printing import print_text, write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.several_estimates import estimate_tables
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
     from deltaspec.wire.storage.settings import StorageSettings
     from deltaspec.wire.storage.table_search import Unsearched
 
-_OF_SUMMARY = frozenset({"tables_from", "jobs", "output_format", "output", "color", "quiet"})
+_OF_SUMMARY = frozenset({"tables_from", "jobs", "output_format", "output", "color", "quiet", "notify", "notify_state"})
 """Parameters that concern the summary, not the run of a table."""
 _SUMMARY_FORMATS = ("text", "json")
 
@@ -224,7 +229,9 @@ def _plan_tables(
     joined: list[JoinedReport] = []
     files: list[list[str]] = [[] for _ in locations]
     for report in given.get("reports") or ():
-        if (one := plan_joined_report(report, names, scratch, len(joined), get_storage)) is not None:
+        if (
+            one := plan_joined_report(report, names, scratch, len(joined), get_storage, given.get("config"))
+        ) is not None:
             joined.append(one)
             for table, part in zip(by_table, one.parts, strict=True):
                 table["reports"].append(f"{one.part_format}:{part}")
@@ -232,11 +239,15 @@ def _plan_tables(
         for table, paths, each in zip(by_table, files, expand_report(report, names), strict=True):
             table["reports"].append(each)
             paths.append(each.partition(":")[2])
+    if (told := plan_notifications(given, names, scratch, len(joined))) is not None:
+        joined.append(told)
+        for table, part in zip(by_table, told.parts, strict=True):
+            table["reports"].append(f"{told.part_format}:{part}")
     places = expand_places(values, names)
     for table, named in zip(by_table, places, strict=True):
         table.update(named)
     output = given.get("output")
-    of_all = [*(each.path for each in joined if each.results is None), *([output] if isinstance(output, str) else [])]
+    of_all = [*(each.path for each in joined if each.is_file), *([output] if isinstance(output, str) else [])]
     prepare_outputs([*chain.from_iterable(files), *of_all], places, values.get("backend") or "embedded")
     tasks = [
         TableTask(describe_location(location), location, _leave_out_absent(table), tuple(paths))

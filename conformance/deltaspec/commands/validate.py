@@ -83,8 +83,21 @@ from deltaspec.wire.catalog.names import is_catalog_table
     "reports",
     multiple=True,
     metavar="FORMAT:PATH",
-    help="Write another report, in a format of --format, to this file; without PATH to stdout. delta:LOCATION appends "
-    "the results to a Delta table. Can be repeated.",
+    help="Write another report, in a format of --format, to this file; without PATH to stdout. html:DIR/ writes a "
+    "site, delta:LOCATION appends the results to a Delta table, openmetrics:FILE writes metrics. Can be repeated.",
+)
+@click.option(
+    "--notify",
+    multiple=True,
+    metavar="URL",
+    help="Tell this Apprise URL what is new or gone since the last run. Write secrets as '${env:VARIABLE}'. Can be "
+    "repeated.",
+)
+@click.option(
+    "--notify-state",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Keep in this file what was known after the last run, for --notify and the channels of the configuration.",
 )
 @click.option(
     "--samples",
@@ -200,7 +213,8 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not stop the others. If a store
     has not answered for three tables, and for no other, its remaining tables are not run. PATH of --report then
     contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit can also have
-    one file for all tables, and delta has one table for all. --findings-out, --state, --since and --catalog-commits
+    one file for all tables. delta has one table, openmetrics one file, and html:DIR/ one site for all: DIR/index.html
+    has the tables by verdict, what is new and a trend. --findings-out, --state, --since and --catalog-commits
     also need {table}, which a single table can use, too. Missing directories of such paths are created.
 
     uc://catalog.schema.table is a table of the Unity Catalog at --catalog, uc://catalog.schema.* all Delta tables of a
@@ -221,6 +235,10 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     Defaults can be in deltaspec.toml, or in [tool.deltaspec] of pyproject.toml, in the working directory or above: keys
     are the long options without dashes. [storage-options] has settings of storage clients, with secrets only as
     '${env:NAME}', and [tables."GLOB"] has keys for some tables. The command line wins.
+
+    In [tables."GLOB"], `owner` names who owns tables, `channels` lists Apprise URLs as '${env:NAME}' that are told only
+    of these tables, and `notify-severity` is the least severe finding that is told (default: warning). --notify sends
+    one message for each run with news, and none without.
 
     [[accept]] in such a file accepts findings of a `rule` (code or prefix) for a `reason`. Optional keys: `path`, a
     glob over data files or log files, relative to the table; `until`, the last day; `link`, such as an issue. Accepted

@@ -10,6 +10,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from deltaspec.commands.notifications import NOTIFY, Notifications
 from deltaspec.commands.report_formats import RenderSettings
 from deltaspec.commands.report_output import ReportTarget, plan_reports, write_reports
 from deltaspec.commands.startup import faster_imports, import_arrow_alone
@@ -61,8 +62,12 @@ def build_request(resolved: TableOptions) -> ReportRequest:
         values["output"],
         values["reports"],
         resolved.storage,
+        resolved.configuration.file or None,
         format_is_given="output_format" in resolved.given | resolved.configured,
     )
+    told = Notifications.parse(values["notify"], values["notify_state"], resolved.configuration.file or None)
+    if told is not None:
+        targets.append(ReportTarget(NOTIFY, told.state, told))
     with faster_imports():
         if values["backend"] == "embedded":
             import_arrow_alone()
@@ -171,7 +176,9 @@ def write_outcome(request: ReportRequest, outcome: Outcome, stdout: Any) -> None
         request.request.storage,
     )
     write_reports(report, request.targets, settings, stdout)
-    if not request.quiet and (files := [each.path for each in request.targets if each.path is not None]):
+    if not request.quiet and (
+        files := [each.path for each in request.targets if each.path is not None and each.format != NOTIFY]
+    ):
         shown = ", ".join(map(escape_file_name, files))
         click.echo(f"{report.describe_verdict(exit_code)} · report in {shown}", err=True)
     if report.stopped is not None:

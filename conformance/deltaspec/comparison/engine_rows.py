@@ -85,6 +85,6 @@ class EngineRows:
                 for column, array in zip(self._columns, arrays, strict=True)
             ]
         except Incomparable as fault:
-            raise WrongType(str(fault)) from fault
+            raise WrongType(str(fault), "values cannot be compared") from fault
         parts = [columns[number] for number in self._partition_positions]
         return HashedRows(table.num_rows, columns, hash_partition(parts) if parts else 0)

@@ -20,9 +20,9 @@ from deltaspec.comparison.row_search import RowSearch, describe_sums
 from deltaspec.protocol.features.change_data import CHANGE_TYPE, COMMIT_COLUMNS
 from deltaspec.protocol.schema.data_types import Field, get_type_name
 from deltaspec.sql.terms import Undecided
-from deltaspec.suites.cases import describe_death, describe_refusal
+from deltaspec.suites.cases import describe_death
 from deltaspec.suites.changes import sign_versions
-from deltaspec.suites.checks import Mismatch
+from deltaspec.suites.checks import Mismatch, describe_refusal
 from deltaspec.suites.snapshot import compare_metadata
 
 _OUTCOMES_OF_DEATH: dict[str, Outcome] = {

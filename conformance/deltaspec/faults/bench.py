@@ -26,8 +26,8 @@ from deltaspec.faults.workload import (
     get_title,
 )
 from deltaspec.protocol.property_names import CHECKPOINT_INTERVAL, DELETION_VECTORS
-from deltaspec.suites.cases import describe_death, describe_refusal
-from deltaspec.suites.checks import NotAsked
+from deltaspec.suites.cases import describe_death
+from deltaspec.suites.checks import NotAsked, describe_refusal
 from deltaspec.suites.history_requests import build_request
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.write_judging import compute_digests

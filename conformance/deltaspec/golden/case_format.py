@@ -54,6 +54,18 @@ class AcceptedError(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     phase: str
 
 
+class Place(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where a table breaks a requirement."""
+
+    file: str | None = None
+    """Relative to the table."""
+    line: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """In a Parquet file the row."""
+    path: str | None = None
+    """Path of the data file concerned, as the log spells it."""
+    column: str | None = None
+
+
 _KINDS = (
     "rows: a scan gives these rows. refuse: a reader fails, in this phase at the latest, for one of these reasons. "
     "violation: a validator names the requirement; a reader may refuse or read the table."
@@ -71,6 +83,11 @@ class Expect(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     codes: tuple[Code, ...] = ()
     phase: Literal["snapshot", "scan"] | None = None
     accepted: tuple[AcceptedError, ...] = ()
+    severity: Literal["violation", "warning", "divergence"] | None = None
+    where: tuple[Place, ...] = ()
+    harm: str | None = None
+    clock_ms: Annotated[int | None, msgspec.Meta(description="Time of the check; null if it does not matter.")] = None
+    modification_times: Annotated[dict[str, int], msgspec.Meta(description="To set before the check, by file.")] = {}
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):

@@ -6,8 +6,9 @@ without one.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -57,8 +58,33 @@ def compute_coverage(root: Path = ROOT) -> GoldenCoverage:
     return GoldenCoverage({each: tuple(cases) for each, cases in found.items()}, reasons, bugs)
 
 
-def render_coverage(found: GoldenCoverage, *, show_all: bool) -> str:
-    """Render cases by chapter and revision, and the requirements of readers with their cases or reasons."""
+def count_by_revision(
+    found: GoldenCoverage, further: Mapping[str, Collection[str]]
+) -> dict[tuple[str, str], dict[str, int]]:
+    """Count requirements by actor, by the kind of case that tests them first, and by revision.
+
+    Args:
+        found: the cases.
+        further: requirements that other kinds of cases test, by kind.
+    """
+    kinds = {"golden case": found.cases.keys(), **further, "reason": found.gaps.keys()}
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for each in load_requirements().values():
+        kind = next((kind for kind, tested in kinds.items() if each.id in tested), "none")
+        of_kind = counts.setdefault((each.actor, kind), dict.fromkeys(REVISIONS, 0))
+        for revision in each.revisions:
+            of_kind[revision] += 1
+    order = [*kinds, "none"]
+    return dict(sorted(counts.items(), key=lambda item: (item[0][0], order.index(item[0][1]))))
+
+
+def render_coverage(
+    found: GoldenCoverage, further: Mapping[str, Collection[str]] = MappingProxyType({}), *, show_all: bool
+) -> str:
+    """Render cases by chapter, requirements by revision, and the cases or reasons of the requirements of readers.
+
+    `further` are requirements that other kinds of cases test, by kind.
+    """
     cases = load_cases().values()
     chapters = sorted({case.chapter for case in cases})
     width = max(map(len, chapters))
@@ -69,6 +95,12 @@ def render_coverage(found: GoldenCoverage, *, show_all: bool) -> str:
         lines.append(f"{chapter:<{width}}  " + "  ".join(f"{each:>7}" for each in (*counts, len(own))))
     needed = found.needed
     covered = [each for each in needed if each.id in found.cases]
+    by_kind = count_by_revision(found, further)
+    width = max(width, *(len(f"{actor}: {kind}") for actor, kind in by_kind))
+    lines += ["", f"{'requirements':<{width}}  " + "  ".join(f"{each:>7}" for each in REVISIONS)]
+    for (actor, kind), numbers in by_kind.items():
+        row = "  ".join(f"{numbers[revision]:>7}" for revision in REVISIONS)
+        lines.append(f"{f'{actor}: {kind}':<{width}}  {row}")
     lines += ["", f"{len(covered)} of {len(needed)} requirements of readers have a case:"]
     if show_all:
         lines += [f"  {each.id}  {_list_ids(found.cases[each.id])}" for each in covered]

@@ -133,6 +133,11 @@ class Chapter(msgspec.Struct):
         return register
 
 
+def has_definitions(root: Path = ROOT) -> bool:
+    """Return whether this is a checkout with the definitions of golden cases."""
+    return any(root.glob("*/cases.py"))
+
+
 @cache
 def load_cases(root: Path = ROOT) -> dict[str, GoldenCase]:
     """Load every case of a checkout by id, ordered by chapter and position in its file.

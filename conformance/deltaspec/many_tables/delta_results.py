@@ -52,7 +52,7 @@ class DeltaResults:
         self._begun = datetime.now(UTC)
         self._check_table()
 
-    def append(self, results: Iterable[Result]) -> None:
+    def write(self, results: Iterable[Result]) -> None:
         """Append the rows of all tables of the run in one commit.
 
         Raises:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.console import Console
 
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
 from deltaspec.report.report_types import Report
 from deltaspec.report.tables_summary import TableResult, TablesSummary
-from deltaspec.report.tables_text import write_summary
 from deltaspec.report.text import count, escape_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 _RAISED_TABLES = 10
 _ROWS_SHOWN = 100
@@ -60,11 +64,39 @@ class TablesReport(msgspec.Struct, frozen=True):
 
     def to_json(self) -> str:
         """Return the summary as `deltaspec validate --format json` prints it."""
-        return msgspec.json.encode(self.summary).decode()
+        return self.summary.to_json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as dictionaries, lists and plain values."""
+        return self.summary.to_dict()
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each table: location, verdict, numbers of findings, and why there is no report."""
+        return self.summary.to_arrow()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows of `to_arrow` as a Polars data frame."""
+        return self.summary.to_polars()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows of `to_arrow` as a pandas data frame.
+
+        Raises:
+            InvalidUsage: pandas is not installed.
+        """
+        return self.summary.to_pandas()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the summary as JSON. `Report.save` of each report writes what `since` needs.
+
+        Raises:
+            InvalidUsage: the file cannot be written.
+        """
+        self.summary.save(path)
 
     def show(self) -> None:
         """Print the summary as the command line does."""
-        write_summary(self.summary, Console(file=sys.stdout, width=100, highlight=False))
+        self.summary.show()
 
     def __repr__(self) -> str:
         return f"<TablesReport {self.summary.summary_line}>"

@@ -67,7 +67,7 @@ def validate_tables(
         runs = [ended.get(number) or _describe_not_run(task) for number, task in enumerate(tasks)]
         runs += [TableRun(describe_unsearched(each), "") for each in locations if isinstance(each, Unsearched)]
         if table_of_results is not None:
-            table_of_results.append([(each.result, each.report) for each in runs])
+            table_of_results.write([(each.result, each.report) for each in runs])
     found = [each.result for each in runs]
     summary = TablesSummary(
         tables_version=TABLES_VERSION,

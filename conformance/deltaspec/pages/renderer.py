@@ -1,4 +1,6 @@
-"""Render a page: one file that loads nothing, and in which only the script of the page can run.
+"""Render a page: one file that loads nothing, or a page of a site that loads its style sheet and scripts from the site.
+
+Only these scripts can run.
 
 Everything from tables and engines is escaped twice: Jinja escapes markup, and the filter `plain` makes control and
 bidirectional characters visible. The content security policy names the hash of the script and of the style sheet.
@@ -6,6 +8,7 @@ bidirectional characters visible. The content security policy names the hash of 
 
 import base64
 import hashlib
+from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
@@ -21,19 +24,50 @@ def require_jinja() -> None:
         raise InvalidUsage(f"HTML needs Jinja: {build_install_command('html')}")
 
 
-def render_page(name: str, **values: Any) -> str:
-    """Render the template `NAME.html.jinja` with the script `NAME.js`.
+STYLES = "page.css"
+SHARED_SCRIPT = "page.js"
+
+
+def render_page(name: str, *, assets: str | None = None, **values: Any) -> str:
+    """Render the template `NAME.html.jinja` with the script `NAME.js`, if there is one.
 
     Args:
         name: the page.
+        assets: path of the folder with the files of `list_assets`, relative to the page, with a slash at its end; None
+            for a page that contains its style sheet and scripts.
         values: variables of the template.
 
     Raises:
         InvalidUsage: Jinja is not installed.
     """
     require_jinja()
-    import jinja2
     from markupsafe import Markup
+
+    if assets is None:
+        style, script = _read(STYLES), "".join(map(_read, _list_scripts(name)))
+        style_source, script_source = f"'{_hash(style)}'", f"'{_hash(script)}'"
+        shell = {"style": Markup(style), "script": Markup(script), "scripts": []}
+    else:
+        # `self` does not include files of a folder in every browser, and `file:` includes nothing on a server
+        style_source = script_source = "'self' file:"
+        shell = {"style": "", "script": "", "scripts": [f"{assets}{each}" for each in _list_scripts(name)]}
+    policy = (
+        f"default-src 'none'; style-src {style_source}; script-src {script_source}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    template = _open_environment().get_template(f"{name}.html.jinja")
+    return template.render(policy=policy, assets=assets, **shell, **values)
+
+
+def list_assets() -> dict[str, bytes]:
+    """Return the files that pages of a site share, by name."""
+    folder = files("deltaspec.pages") / "templates"
+    return {each.name: each.read_bytes() for each in folder.iterdir() if each.name.endswith((".css", ".js"))}
+
+
+@cache
+def _open_environment() -> Any:
+    import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("deltaspec.pages"),
@@ -43,13 +77,12 @@ def render_page(name: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(plain=escape_text, codes=_mark_codes, count=count, size=size)
-    style, script = _read("page.css"), _read("page.js") + _read(f"{name}.js")
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    template = environment.get_template(f"{name}.html.jinja")
-    return template.render(policy=policy, style=Markup(style), script=Markup(script), **values)
+    return environment
+
+
+def _list_scripts(name: str) -> list[str]:
+    own = f"{name}.js"
+    return [SHARED_SCRIPT, own] if (files("deltaspec.pages") / "templates" / own).is_file() else [SHARED_SCRIPT]
 
 
 def _mark_codes(text: str) -> Any:
@@ -62,6 +95,7 @@ def _mark_codes(text: str) -> Any:
     return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
+@cache
 def _read(name: str) -> str:
     return (files("deltaspec.pages") / "templates" / name).read_text("utf-8")
 

@@ -1,6 +1,7 @@
 """Render a validation report as a self-contained HTML page."""
 
 import json
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -12,7 +13,7 @@ from deltaspec.report.files_chart import describe_partition, format_bound, list_
 from deltaspec.report.ledger_text import describe_rules_run, list_ledger
 from deltaspec.report.report_types import Finding, Inventory, Report, RuleDoc
 from deltaspec.report.text import bound_text, escape_text
-from deltaspec.scales import SEVERITIES
+from deltaspec.scales import HARMS, SEVERITIES
 
 MOST_FINDINGS = 50
 """Maximum number of findings of each rule on the page."""
@@ -45,12 +46,29 @@ class RuleFindings(msgspec.Struct, frozen=True):
     shown: list[Finding]
 
 
-def render_validation(report: Report, charts: Charts) -> str:
-    """Return the page: verdict, what was not checked, findings by rule, data files.
+class SiteLinks(msgspec.Struct, frozen=True):
+    """What the page of a table shows of the site that it belongs to."""
+
+    index: str
+    """Path of the first page."""
+    rules: Collection[str]
+    """Codes of rules that have a page."""
+    owner: str = ""
+    nights: Sequence[tuple[str, str, int]] = ()
+    """Day, letter of the verdict, and number of findings of the last nights."""
+    new: Mapping[str, int] = {}
+    """Number of findings that are new since the report before, by rule."""
+    gone: Mapping[str, int] = {}
+    """Number of findings of the report before that are gone, by rule."""
+
+
+def render_validation(report: Report, charts: Charts, site: SiteLinks | None = None) -> str:
+    """Return the page: verdict, findings by rule, what was not checked, data files.
 
     Args:
         report: the report.
         charts: the data files.
+        site: the site of the page, which has its scripts; None for a page of its own.
     """
     rules = []
     for findings in group_by_cause(report):
@@ -63,6 +81,9 @@ def render_validation(report: Report, charts: Charts) -> str:
     )
     return render_page(
         "validation",
+        assets=None if site is None else "../assets/",
+        site=site,
+        harms=HARMS,
         report=report,
         meaning=_MEANINGS["accepted" if report.verdict == "conforms" and report.accepted_totals else report.verdict],
         clock=clock,
@@ -74,7 +95,7 @@ def render_validation(report: Report, charts: Charts) -> str:
         evidence=list_evidence,
         charts=charts,
         facts=list(list_facts(charts.files)) if charts.files else [],
-        inventory=_list_inventory(report.inventory) if report.inventory else [],
+        inventory=[each for each in _list_inventory(report.inventory) if each[1]] if report.inventory else [],
         bound=format_bound,
         partition=lambda each: describe_partition(each, _PARTITION_CHARACTERS),
     )

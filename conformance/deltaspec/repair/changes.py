@@ -10,6 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.checkpoint_writer import encode_hint, encode_lines, encode_rows
+from deltaspec.candidates.reference.log_reader import build_state
+from deltaspec.candidates.reference.typed_columns import choose_form
 from deltaspec.model.log.checkpoints import build_checkpoint_actions
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.actions import Action, Add, DomainMetadata, MetaData, Protocol, Remove
@@ -22,7 +24,7 @@ from deltaspec.protocol.log.file_names import classic_checkpoint_name, commit_na
 from deltaspec.protocol.log.last_checkpoint import LastCheckpoint
 from deltaspec.protocol.property_names import ROWS_PRESERVED_TAG
 from deltaspec.repair.plan_format import Repair
-from deltaspec.repair.table_log import LiveFile, TableLog
+from deltaspec.repair.table_log import LiveFile, LogUnusable, TableLog
 from deltaspec.version import __version__
 
 HINT = "_last_checkpoint"
@@ -39,8 +41,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     edits: Mapping[str, Edit] = {}
     """What to change in the add actions of files, by key."""
     edit_metadata: Callable[[MetaData], MetaData] | None = None
-    features: frozenset[str] = frozenset()
-    """Features to add to the protocol."""
+    features: frozenset[str] | None = None
+    """Features to add to the lists of the protocol; None to keep the protocol."""
     domains: tuple[DomainMetadata, ...] = ()
     set_aside: tuple[str, ...] = ()
     set_aside_after: tuple[str, ...] = ()
@@ -88,11 +90,17 @@ def build_draft(log: TableLog, changes: Sequence[Change], created_ms: int) -> Dr
         LogUnusable, StateTooLarge, StorageError: as `TableLog`.
     """
     keys = {key for each in changes for key in each.keys}
-    actions = _build_actions(log, log.find_live(keys), changes, created_ms)
+    metadata = _edit_metadata(log, changes)
+    features = [each.features for each in changes if each.features is not None]
+    protocol = add_features(log.protocol, frozenset().union(*features)) if features else log.protocol
+    actions: list[Action] = [protocol] if protocol != log.protocol else []
+    actions += [metadata] if metadata != log.metadata else []
+    actions += {domain.domain: domain for each in changes for domain in each.domains}.values()
+    actions += _build_file_actions(log.find_live(keys), changes, created_ms)
     commit = None
     if actions or any(each.needs_commit for each in changes):
         actions = actions or [log.metadata]
-        lines = _encode_info(log, created_ms) + encode_lines(actions)
+        lines = _encode_info(log, protocol, metadata, created_ms) + encode_lines(actions)
         commit = commit_name(log.version + 1), lines
     set_aside = list(dict.fromkeys(name for each in changes for name in each.set_aside))
     after = [name for each in changes for name in each.set_aside_after]
@@ -109,18 +117,16 @@ def has_hadoop_checksum(names: Collection[str], name: str) -> bool:
     return f".{name}.crc" in names
 
 
-def _build_actions(
-    log: TableLog, live: Mapping[str, LiveFile], changes: Sequence[Change], created_ms: int
-) -> list[Action]:
-    """Return the actions of the commit, without its commitInfo."""
-    actions: list[Action] = []
+def _edit_metadata(log: TableLog, changes: Sequence[Change]) -> MetaData:
     metadata = log.metadata
     for edit in (each.edit_metadata for each in changes if each.edit_metadata is not None):
         metadata = edit(metadata)
-    protocol = add_features(log.protocol, {name for each in changes for name in each.features})
-    actions += [protocol] if protocol != log.protocol else []
-    actions += [metadata] if metadata != log.metadata else []
-    actions += {domain.domain: domain for each in changes for domain in each.domains}.values()
+    return metadata
+
+
+def _build_file_actions(live: Mapping[str, LiveFile], changes: Sequence[Change], created_ms: int) -> list[Action]:
+    """Return the adds and removes of the commit."""
+    actions: list[Action] = []
     removed = {key for each in changes for key in each.removed}
     for key, file in sorted(live.items()):
         if key in removed:
@@ -129,8 +135,6 @@ def _build_actions(
         add = replace(file.add, data_change=False)
         for change in changes:
             add = change.edits.get(key, _keep)(add)
-        if add.stats is None:
-            log.require_json_statistics()
         if get_vector_id(add) != get_vector_id(file.add):
             actions.append(build_remove(file.add, created_ms))
             add = replace(add, data_change=True)
@@ -158,8 +162,20 @@ def build_remove(add: Add, created_ms: int) -> Remove:
     )
 
 
-def _encode_info(log: TableLog, created_ms: int) -> bytes:
-    """Return the first line of the commit."""
+def compute_commit_timestamp(log: TableLog, created_ms: int) -> int:
+    """Return a time for the next commit that is later than the latest one: its in-commit timestamp, or its file's time.
+
+    The clock of the storage may be ahead of the clock of this machine.
+    """
+    last = log.snapshot.commit_info
+    stated = None if last is None else last.in_commit_timestamp
+    if stated is None and (file := log.entries.get(commit_name(log.version))) is not None:
+        stated = file.modified_ms
+    return max(created_ms, (stated or 0) + 1)
+
+
+def _encode_info(log: TableLog, protocol: Protocol, metadata: MetaData, created_ms: int) -> bytes:
+    """Return the first line of a commit after which the table has a protocol and metadata."""
     info: dict[str, Any] = {
         "timestamp": created_ms,
         "operation": OPERATION,
@@ -168,11 +184,9 @@ def _encode_info(log: TableLog, created_ms: int) -> bytes:
         "engineInfo": f"deltaspec/{__version__}",
         "txnId": str(uuid.uuid4()),
     }
-    if has_in_commit_timestamps(log.protocol, log.metadata):
-        last = log.snapshot.commit_info
-        stated = None if last is None else last.in_commit_timestamp
-        info["timestamp"] = info["inCommitTimestamp"] = max(created_ms, (stated or 0) + 1)
-    if row_tracking.is_enabled(log.protocol, log.metadata):
+    if has_in_commit_timestamps(protocol, metadata):
+        info["timestamp"] = info["inCommitTimestamp"] = compute_commit_timestamp(log, created_ms)
+    if row_tracking.is_enabled(protocol, metadata):
         info["tags"] = {ROWS_PRESERVED_TAG: "true"}
     return msgspec.json.encode({"commitInfo": info}) + b"\n"
 
@@ -190,7 +204,10 @@ def _build_checkpoints(
         assert state.metadata is not None
         retention = get_file_retention_ms(state.metadata.configuration)
         rows = build_checkpoint_actions(state, v2=False, clock_ms=created_ms, retention_ms=retention)
-        writes[classic_checkpoint_name(version)] = encode_rows(rows, v2=False)
+        try:
+            writes[classic_checkpoint_name(version)] = encode_rows(rows, v2=False, form=choose_form(build_state(state)))
+        except ValueError as fault:
+            raise LogUnusable(f"a checkpoint of version {version} cannot be written: {fault}", version) from fault
         last = LastCheckpoint(version=version, size=len(rows))
     if last is not None and with_hint:
         writes[HINT] = encode_hint(last)
@@ -224,14 +241,17 @@ def replay_commit_once(log: TableLog, state: Snapshot, version: int, actions: It
 
 def add_features(protocol: Protocol, names: Iterable[str]) -> Protocol:
     """Return a protocol with further features, as lists of features."""
-    missing = set(names) - get_supported_features(protocol)
-    if not missing:
+    wanted = set(names)
+    before = get_supported_features(protocol), get_reader_features(protocol)
+    writers = before[0] | wanted
+    readers = before[1] | {name for name in wanted if FEATURES[name].kind == "reader-writer"}
+    has_no_list = protocol.min_reader_version >= MAX_READER_VERSION and protocol.reader_features is None
+    if (writers, readers) == before and not has_no_list:
         return protocol
-    writers = get_supported_features(protocol) | missing
-    readers = get_reader_features(protocol) | {name for name in missing if FEATURES[name].kind == "reader-writer"}
     needs_reader_lists = protocol.min_reader_version >= MAX_READER_VERSION or readers - {"columnMapping"}
+    without_lists = max(protocol.min_reader_version, 2 if "columnMapping" in readers else 1)
     return Protocol(
-        min_reader_version=MAX_READER_VERSION if needs_reader_lists else protocol.min_reader_version,
+        min_reader_version=MAX_READER_VERSION if needs_reader_lists else without_lists,
         min_writer_version=MAX_WRITER_VERSION,
         reader_features=sorted(readers) if needs_reader_lists else None,
         writer_features=sorted(writers),

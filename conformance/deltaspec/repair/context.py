@@ -18,8 +18,11 @@ from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec.wire.storage.interface import Entry, Store
 
 REMOVE_FILE, DROP_VECTOR, SET_ASIDE = "remove-file", "drop-vector", "set-aside"
-_VALUES = {"vector": (REMOVE_FILE, DROP_VECTOR), "history": (SET_ASIDE,)}
-CHOICES = ("vector=remove-file[:PATH]", "vector=drop-vector[:PATH]", "history=set-aside", "version=N")
+_VALUES = {"vector": (REMOVE_FILE, DROP_VECTOR), "history": (SET_ASIDE,), "later": (SET_ASIDE,)}
+CHOICES = (
+    *("vector=remove-file[:PATH]", "vector=drop-vector[:PATH]"),
+    *("history=set-aside", "later=set-aside", "version=N"),
+)
 """Forms of `--choose`, for messages."""
 
 
@@ -29,6 +32,8 @@ class Choices(msgspec.Struct, frozen=True):
     vectors: Mapping[str | None, str] = {}
     """What to do with a damaged deletion vector, by path of the data file; None for all others."""
     sets_history_aside: bool = False
+    sets_later_aside: bool = False
+    """Set checksums and compactions aside whose versions are later than the newest commit."""
     version: int | None = None
     """The version to return to; None to keep the latest."""
 
@@ -43,7 +48,7 @@ def parse_choices(texts: Iterable[str]) -> Choices:
         InvalidUsage: one of them is none of `CHOICES`.
     """
     vectors: dict[str | None, str] = {}
-    history, version = False, None
+    history, later, version = False, False, None
     for text in texts:
         name, _, value = text.partition("=")
         value, colon, path = value.partition(":")
@@ -53,9 +58,11 @@ def parse_choices(texts: Iterable[str]) -> Choices:
             raise InvalidUsage(f"invalid choice {text!r}; expected one of {', '.join(CHOICES)}")
         elif name == "history":
             history = True
+        elif name == "later":
+            later = True
         else:
             vectors[path or None] = value
-    return Choices(vectors, history, version)
+    return Choices(vectors, history, later, version)
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):
@@ -102,10 +109,19 @@ def list_rules(findings: Iterable[Finding]) -> list[str]:
     return sorted({each.rule for each in findings})
 
 
-def refuse_findings(findings: Iterable[Finding], reason: str, choices: Iterable[str] = ()) -> list[NotRepaired]:
+def refuse_findings(
+    findings: Iterable[Finding], reason: str, choices: Iterable[str] = (), found_elsewhere: Iterable[str] = ()
+) -> list[NotRepaired]:
     """Return the entries of findings that are not repaired for the same reason."""
     return [
-        NotRepaired(rule=each.rule, location=each.location, reason=reason, choices=list(choices)) for each in findings
+        NotRepaired(
+            rule=each.rule,
+            location=each.location,
+            reason=reason,
+            choices=list(choices),
+            found_elsewhere=list(found_elsewhere),
+        )
+        for each in findings
     ]
 
 

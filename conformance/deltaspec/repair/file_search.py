@@ -1,4 +1,4 @@
-"""Find where a missing file may be: under another spelling, in a trash folder, or in another table nearby."""
+"""Find where a missing file may be: in another spelling, a trash folder, a copy of the table, or an older version."""
 
 from __future__ import annotations
 
@@ -9,50 +9,95 @@ from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import unquote
 
-from deltaspec.protocol.actions import Add
-from deltaspec.wire.storage.interface import Entry, Store, escape_file_name
+import msgspec
+
+from deltaspec.errors import DeltaspecError
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import Entry, StorageError, Store, escape_file_name
+from deltaspec.wire.storage.object_versions import ObjectVersions
 
 MAX_ENTRIES = 200_000
 """Files of the table that are compared."""
 MAX_NEARBY = 20_000
-"""Files and folders near the table that are visited."""
+"""Files near a table on this machine that are compared."""
+MAX_VERSIONED = 1000
+"""Files whose versions are listed, one request for each."""
 _MAX_DEPTH = 4
 _MAX_COPIES = 10
 _TRASH_OF_USER = (".local/share/Trash/files", ".Trash")
 
 
-def search_files(store: Store, missing: Mapping[str, Add], unreferenced: Collection[str] = ()) -> dict[str, list[str]]:
+class Search(msgspec.Struct, frozen=True):
+    """Where missing files may be, and where nobody looked."""
+
+    found: Mapping[str, list[str]] = {}
+    """Locations by key of the file."""
+    not_searched: tuple[str, ...] = ()
+    """Why the search is not complete."""
+
+    def get(self, key: str) -> list[str]:
+        """Return where a file may be."""
+        return self.found.get(key, [])
+
+
+def search_files(store: Store, missing: Mapping[str, int | None], unreferenced: Collection[str] = ()) -> Search:
     """Return where each missing file may be.
 
     These may be it: a file with the same name in another spelling, one with the same name and size in another folder,
-    and one of the table with the same size that no action names. The search is bounded: it visits the table, and for a
-    table on this machine the folder that contains it and the trash of the user.
+    one of the table with the same size that no action names, and an earlier version of the object. The search is
+    bounded: it visits the table, the folder that contains it, and for a table on this machine the trash of the user.
 
     Args:
         store: the table.
-        missing: add action by key of the file.
+        missing: size by key of the file; None if it is not known.
         unreferenced: files of the table that no action names.
     """
     if not missing:
-        return {}
+        return Search()
+    notes: list[str] = []
+    found = _search_listings(store, missing, set(unreferenced), notes)
+    if store.is_remote:
+        for key, versions in _search_versions(store, missing, notes).items():
+            found[key] = [*versions, *found.get(key, [])][:_MAX_COPIES]
+    return Search({key: copies for key, copies in found.items() if copies}, tuple(dict.fromkeys(notes)))
+
+
+def _search_listings(
+    store: Store, missing: Mapping[str, int | None], unnamed: set[str], notes: list[str]
+) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
-    for key in missing:
-        names.setdefault(_fold(key.rpartition("/")[2]), []).append(key)
     sizes: dict[int, list[str]] = {}
-    for key, add in missing.items():
-        sizes.setdefault(add.size, []).append(key)
-    unnamed = set(unreferenced)
+    for key, size in missing.items():
+        names.setdefault(_fold(key.rpartition("/")[2]), []).append(key)
+        if size is not None:
+            sizes.setdefault(size, []).append(key)
     found: dict[str, list[str]] = {}
-    for location, size, is_own in chain(_iter_table(store), _iter_nearby(store)):
+    for location, size, is_own in chain(_iter_table(store, notes), _iter_nearby(store, notes)):
         same_name = names.get(_fold(location.rpartition("/")[2]), [])
         same_size = sizes.get(size, []) if is_own and location in unnamed else []
         for key in dict.fromkeys([*same_name, *same_size]):
             is_same_place = is_own and location == key
             is_spelling = is_own and _fold(location) == _fold(key)
             copies = found.setdefault(key, [])
-            if not is_same_place and (is_spelling or size == missing[key].size) and len(copies) < _MAX_COPIES:
+            is_copy = is_spelling or missing[key] in (size, None)
+            if not is_same_place and is_copy and len(copies) < _MAX_COPIES:
                 copies.append(escape_file_name(location))
-    return {key: sorted(copies) for key, copies in found.items() if copies}
+    return {key: sorted(copies) for key, copies in found.items()}
+
+
+def _search_versions(store: Store, missing: Mapping[str, int | None], notes: list[str]) -> dict[str, list[str]]:
+    """Return the URIs of earlier versions of the objects, newest first; those of the right size if it is known."""
+    found: dict[str, list[str]] = {}
+    try:
+        versions = ObjectVersions(store)
+        for key, size in islice(missing.items(), MAX_VERSIONED):
+            listed = [each for each in versions.list_versions(key) if not each.is_latest]
+            found[key] = [escape_file_name(each.uri) for each in listed if size in (each.size_bytes, None)]
+    except StorageError as fault:
+        notes.append(str(fault))
+    if len(missing) > MAX_VERSIONED:
+        notes.append(f"the versions of only {MAX_VERSIONED:,} of {len(missing):,} files were listed")
+    return found
 
 
 def _fold(name: str) -> str:
@@ -60,19 +105,50 @@ def _fold(name: str) -> str:
     return unicodedata.normalize("NFC", unquote(unquote(name))).casefold()
 
 
-def _iter_table(store: Store) -> Iterator[tuple[str, int, bool]]:
-    for entry in islice(store.list_files(), MAX_ENTRIES):
+def _iter_table(store: Store, notes: list[str]) -> Iterator[tuple[str, int, bool]]:
+    for number, entry in enumerate(store.list_files()):
+        if number == MAX_ENTRIES:
+            notes.append(f"only {MAX_ENTRIES:,} files of the table were compared")
+            return
         if isinstance(entry, Entry):
             yield entry.name, entry.size_bytes, True
+        else:
+            notes.append(str(entry))
 
 
-def _iter_nearby(store: Store) -> Iterator[tuple[str, int, bool]]:
-    """Yield the files near a table on this machine: the path, and the size in bytes."""
-    if store.is_remote or store.root is None or not os.path.isdir(store.root):
+def _iter_nearby(store: Store, notes: list[str]) -> Iterator[tuple[str, int, bool]]:
+    """Yield the files near a table, such as those of copies of the table: the location, and the size in bytes."""
+    if store.is_remote:
+        yield from _iter_parent(store, notes)
+        return
+    if store.root is None or not os.path.isdir(store.root):
         return
     table = os.path.realpath(store.root)
     places = [os.path.dirname(table), *(str(Path.home() / each) for each in _TRASH_OF_USER)]
-    yield from islice((each for place in places for each in _walk(place, table)), MAX_NEARBY)
+    for number, found in enumerate(each for place in places for each in _walk(place, table)):
+        if number == MAX_NEARBY:
+            notes.append(f"only {MAX_NEARBY:,} files near the table were compared")
+            return
+        yield found
+
+
+def _iter_parent(store: Store, notes: list[str]) -> Iterator[tuple[str, int, bool]]:
+    """Yield the objects below the prefix that contains a table, except the table's own."""
+    parent, _, name = store.uri.rstrip("/").rpartition("/")
+    if parent.endswith("/"):  # the table is a bucket
+        return
+    own = unquote(name)
+    try:
+        for number, entry in enumerate(open_store(parent, store.settings).list_files()):
+            if number == MAX_ENTRIES:
+                notes.append(f"only {MAX_ENTRIES:,} files below {parent} were compared")
+                return
+            if not isinstance(entry, Entry):
+                notes.append(f"{parent}: {entry}")
+            elif not entry.name.startswith(f"{own}/"):
+                yield f"{parent}/{entry.name}", entry.size_bytes, False
+    except DeltaspecError as fault:
+        notes.append(str(fault))
 
 
 def _walk(place: str, table: str) -> Iterator[tuple[str, int, bool]]:

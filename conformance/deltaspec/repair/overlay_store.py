@@ -1,11 +1,12 @@
 """A table as a plan would leave it: files of the log are added, replaced or hidden, and nothing is written."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, FileGone, StorageError, Store
+from deltaspec.wire.storage.listing_parts import Listed, ListingPart, SplittableStore, split_listing
 
 
 class OverlayStore:
@@ -37,6 +38,16 @@ class OverlayStore:
 
     def list_files(self) -> Iterator[Entry | StorageError]:
         yield from self._table.list_files()
+
+    def split_listing(self, names: Sequence[str], count: int) -> Iterator[Listed]:
+        return split_listing(self._table, names, count)
+
+    def list_part(self, part: ListingPart) -> Iterator[Entry | StorageError]:
+        assert isinstance(self._table, SplittableStore), "only such a store has parts"
+        return self._table.list_part(part)
+
+    def is_supplied(self, path: str) -> bool:
+        return path.removeprefix(f"{LOG_DIRECTORY}/") in self._replaced
 
     def read(self, path: str, limit: int) -> bytes:
         return self._store.read(path, limit)

@@ -30,9 +30,10 @@ from deltaspec.repair.plan_folder import MAX_CONTENT_BYTES, LoadedPlan
 from deltaspec.repair.plan_format import LogFileDigest, RepairPlan, VerdictSummary
 from deltaspec.repair.refusal import PlanRefused
 from deltaspec.repair.table_log import LogUnusable, TableLog, open_table_log
-from deltaspec.repair.verdicts import describe_summary, summarize, validate_store
+from deltaspec.repair.verdicts import Validate, describe_summary, summarize
 from deltaspec.report.report_types import Report
 from deltaspec.validation.options import Options
+from deltaspec.validation.progress import ignore_progress
 from deltaspec.wire.storage.factory import is_uri
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, FileGone, StorageError, Store
 
@@ -122,7 +123,7 @@ def is_needed_to_read(name: str) -> bool:
     return isinstance(parse_log_file_name(name), (*CHECKPOINTS, CommitName))
 
 
-def check_table(loaded: LoadedPlan, store: Store, listed: list[Entry], options: Options) -> Report:
+def check_table(loaded: LoadedPlan, store: Store, listed: list[Entry], options: Options, validate: Validate) -> Report:
     """Check that a table is as it was when the plan was made, and that the plan does what it states.
 
     Args:
@@ -130,6 +131,7 @@ def check_table(loaded: LoadedPlan, store: Store, listed: list[Entry], options: 
         store: the table.
         listed: listing of its log, without temporary files of this plan.
         options: options with which the plan was made.
+        validate: validates the table and the overlay.
 
     Returns:
         The report of the table as it is now.
@@ -145,11 +147,11 @@ def check_table(loaded: LoadedPlan, store: Store, listed: list[Entry], options: 
     if state.metadata.id != plan.table_id:
         raise PlanRefused("the table has another id than the table of the plan")
     check_features(state.protocol)
-    report = validate_store(store, options)
+    report = validate(store, options, ignore_progress)
     _compare_verdicts("before the repair", summarize(report), plan.before)
     if plan.commit is not None:
         check_commit(plan, loaded.contents[plan.commit.name], state, report)
-    after = validate_store(build_overlay(loaded, store), options)
+    after = validate(build_overlay(loaded, store), options, ignore_progress)
     _compare_verdicts("after the repair", summarize(after), plan.after)
     return report
 

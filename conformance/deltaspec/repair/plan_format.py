@@ -73,7 +73,9 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     list_rows: str | None = None
     """Command that lists these rows; None if they cannot be listed, because the file cannot be read."""
     found_elsewhere: list[str] = []
-    """Where a missing file may be: other spellings, folders of trash, versions of the object."""
+    """Where a missing file may be: other spellings, folders of trash, copies of the table, versions of the object."""
+    not_searched: list[str] = []
+    """Where the search for a missing file is not complete, and why."""
 
 
 class NotRepaired(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,6 +86,8 @@ class NotRepaired(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     reason: str
     choices: list[str] = []
     """Values of `--choose` that would repair it. Nothing is chosen without them."""
+    found_elsewhere: list[str] = []
+    """Where a file that is missing or damaged may be, as in `Repair`."""
 
 
 class VerdictSummary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -122,6 +126,10 @@ class RepairPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     listing: _Digest
     """SHA-256 of the names and sizes of all files of the log when the plan was made; see `digest_listing`."""
     created_ms: int
+    allow_outside: bool = False
+    """Whether the plan was made with `--allow-outside`. A plan cannot allow it: `apply` needs the option again."""
+    writer_time_zone: str | None = None
+    """Value of `--writer-time-zone` with which the plan was made; `apply` uses it again."""
     commit: LogFileDigest | None
     """The commit that the plan adds, with the version after `version`; None if no commit is needed."""
     writes: list[LogFileDigest] = []
@@ -134,6 +142,9 @@ class RepairPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     not_repaired: list[NotRepaired] = []
     before: VerdictSummary
     after: VerdictSummary
+    after_cleanup: VerdictSummary | None = None
+    """What a validation will say when log cleanup has deleted the commits up to `version`; None if the repairs need no
+    cleanup to end their findings."""
     rows: RowComparison
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from shlex import quote
+from urllib.parse import quote as quote_for_header
 
 from deltaspec.repair.plan_format import LogFileDigest, NotRepaired, Repair, RepairPlan, VerdictSummary
 from deltaspec.report.text import count, escape_text
@@ -31,8 +32,13 @@ def _iter_lines(plan: RepairPlan, folder: str) -> Iterator[str]:
     yield "|-|-|-|-|"
     yield _verdict_row("before", plan.before)
     yield _verdict_row("after", plan.after)
+    if plan.after_cleanup is not None:
+        yield _verdict_row("after log cleanup", plan.after_cleanup)
     yield ""
     yield f"Both at level {plan.before.level}; `after` is a validation of the table with the plan laid over it."
+    if plan.after_cleanup is not None:
+        yield ""
+        yield "Older commits still show what is repaired, until log cleanup deletes them; the last row is without them."
     yield ""
     yield "## What changes"
     yield ""
@@ -91,8 +97,21 @@ def _repair_lines(repair: Repair) -> Iterator[str]:
         yield f"  - list them: {_code(repair.list_rows)}"
     if repair.found_elsewhere:
         yield "  - the file may be at one of these places; **restore it instead of losing its rows**:"
-        for place in repair.found_elsewhere:
-            yield f"    - {_code(place)}"
+        yield from _place_lines(repair.found_elsewhere)
+    for note in repair.not_searched:
+        yield f"  - the search for the file is not complete: {escape_text(note)}"
+
+
+def _place_lines(places: list[str]) -> Iterator[str]:
+    """Yield where a file may be, with the command that restores an earlier version of an object."""
+    for place in places:
+        yield f"    - {_code(place)}"
+        uri, separator, version = place.rpartition("?versionId=")
+        if separator:
+            bucket, _, key = uri.removeprefix("s3://").partition("/")
+            source = f"{bucket}/{quote_for_header(key)}?versionId={version}"
+            command = f"aws s3api copy-object --bucket {quote(bucket)} --key {quote(key)} --copy-source {quote(source)}"
+            yield f"      - restore it: {_code(command)}"
 
 
 def _row_lines(plan: RepairPlan) -> Iterator[str]:
@@ -121,3 +140,6 @@ def _unrepaired_lines(entry: NotRepaired) -> Iterator[str]:
     yield f"- {rule}{_code(entry.location)}: {escape_text(entry.reason)}."
     for choice in entry.choices:
         yield f"  - {_code('--choose ' + quote(choice))}"
+    if entry.found_elsewhere:
+        yield "  - the file may be at one of these places:"
+        yield from _place_lines(entry.found_elsewhere)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 
 import msgspec
 from msgspec.structs import replace
@@ -27,20 +26,28 @@ from deltaspec.repair.kinds import (
     return_to_version,
     vectors,
 )
-from deltaspec.repair.overlay_store import digest_listing
-from deltaspec.repair.plan_format import LogFileDigest, NotRepaired, RepairPlan, RowComparison
+from deltaspec.repair.kinds.history import is_about_history
+from deltaspec.repair.log_versions import locate_log_files
+from deltaspec.repair.plan_format import NotRepaired, RowComparison
 from deltaspec.repair.proof import RowsDiffer, build_overlay, compare_rows, open_overlay_log
+from deltaspec.repair.proved_plan import ProvedPlan, build_plan
 from deltaspec.repair.reasons import Dropped, list_unrepaired
 from deltaspec.repair.table_log import LogUnusable, StateTooLarge, TableLog, open_table_log
-from deltaspec.repair.verdicts import MAX_FINDINGS, explain_lost_return, explain_refusal, summarize, validate_store
+from deltaspec.repair.verdicts import (
+    ENDS_NOTHING,
+    MAX_FINDINGS,
+    Validate,
+    explain_lost_return,
+    explain_refusal,
+    summarize,
+    validate_store,
+)
 from deltaspec.report.report_types import Report
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.options import Options
 from deltaspec.validation.progress import Progress, ignore_progress
-from deltaspec.version import __version__
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec.wire.storage.factory import is_uri
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store, format_local_path
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
 
 KINDS: tuple[Callable[[Context], Proposal], ...] = (
     lost_files.propose,
@@ -61,13 +68,6 @@ _DERIVED_RULES = ("CKP", "COP", "CRC", "COM", "FIL03")  # the last two dispute t
 _NO_ROWS = RowComparison(equal_files=0, different_files=[])
 
 
-class ProvedPlan(msgspec.Struct, frozen=True):
-    """A plan, and the content of the new files of the log by name relative to `_delta_log`."""
-
-    plan: RepairPlan
-    files: dict[str, bytes]
-
-
 class _Proof(msgspec.Struct, frozen=True):
     """What a plan with some changes leads to."""
 
@@ -81,10 +81,23 @@ class _Harmful(ValueError):
     """Changes that make a table worse, or that end no finding."""
 
 
-def plan_table(store: Store, options: Options, choices: Choices, progress: Progress = ignore_progress) -> ProvedPlan:
+def plan_table(
+    store: Store,
+    options: Options,
+    choices: Choices,
+    progress: Progress = ignore_progress,
+    validate: Validate = validate_store,
+) -> ProvedPlan:
     """Plan the repair of a table. Nothing is written.
 
     A plan without repairs says why nothing is repaired.
+
+    Args:
+        store: the table.
+        options: level of the validations, and what may be read.
+        choices: what the user has chosen.
+        progress: called while the validations run.
+        validate: validates the table, or an overlay of it.
 
     Raises:
         TableUnreadable: there is no table, a catalog manages it, or it needs a feature that deltaspec does not know.
@@ -92,11 +105,11 @@ def plan_table(store: Store, options: Options, choices: Choices, progress: Progr
     """
     listed = load_pinned_listing(store)
     created_ms = time.time_ns() // 1_000_000
-    before = validate_store(store, options, progress)
+    before = validate(store, options, progress)
     entries = {entry.name: entry for entry in listed}
     version = _find_latest(store, entries)
     distrusted = derived_files.find_distrusted(before, entries)
-    planner = _Planner(store, options, progress, entries, before, created_ms)
+    planner = _Planner(store, options, progress, validate, entries, before, created_ms)
     if choices.version is not None:
         return planner.return_to(choices.version, version, distrusted)
     try:
@@ -147,9 +160,12 @@ class _Planner(msgspec.Struct, frozen=True):
     store: Store
     options: Options
     progress: Progress
+    validate: Validate
     entries: dict[str, Entry]
     before: Report
     created_ms: int
+    later: dict[tuple[int, ...], tuple[list[Change], Report | None]] = {}
+    """Changes, and the report on the table after them and log cleanup, by the identities of the changes."""
 
     def plan(self, context: Context) -> ProvedPlan:
         """Return the plan of everything that can be repaired."""
@@ -165,9 +181,49 @@ class _Planner(msgspec.Struct, frozen=True):
             not_repaired += proposal.not_repaired
         proof, dropped = self._prove_best(context, changes)
         proof = self._prove_further(context, proof)
-        after = self.before if proof is None else proof.report
-        not_repaired = list_unrepaired(after, not_repaired, dropped, context.log.version, context.choices)
-        return self.build(proof, context.log.version, context.log.metadata.id, not_repaired)
+        version = context.log.version
+        after, changes = (self.before, []) if proof is None else (proof.report, proof.changes)
+        later = None
+        if not context.choices.sets_history_aside and any(
+            each.severity == "violation" and is_about_history(each, version) for each in after.findings
+        ):
+            later = self._validate_later(context, changes)
+        not_repaired = list_unrepaired(
+            after,
+            not_repaired,
+            dropped,
+            version,
+            context.choices,
+            later,
+            {code for each in changes for code in each.repair.rules},
+        )
+        ends_later = later is not None and proof is not None and later.counts["violation"] < after.counts["violation"]
+        return self.build(proof, version, context.log.metadata.id, not_repaired, later if ends_later else None)
+
+    def _validate_later(self, context: Context, changes: list[Change]) -> Report | None:
+        """Return the report on the table after some changes and log cleanup; None if no checkpoint can be written."""
+        key = tuple(map(id, changes))
+        if key not in self.later:
+            self.later[key] = list(changes), self._validate_without_history(context, changes)
+        return self.later[key][1]
+
+    def _validate_without_history(self, context: Context, changes: list[Change]) -> Report | None:
+        try:
+            draft = build_draft(context.log, [*changes, history.build_change(context)], self.created_ms)
+        except (LogUnusable, StateTooLarge, StorageError):
+            return None
+        return self.validate(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
+
+    def _ends_findings_later(self, context: Context, changes: list[Change], best: _Proof | None) -> bool:
+        """Return whether changes end findings that only a commit still shows, which log cleanup deletes."""
+        changes_state = any(
+            each.edits or each.edit_metadata or each.features is not None or each.domains for each in changes
+        )
+        if context.choices.sets_history_aside or not changes_state:
+            return False
+        before = self._validate_later(context, [] if best is None else best.changes)
+        after = self._validate_later(context, changes)
+        return before is not None and after is not None and explain_refusal(before, after) is None
 
     def _prove_further(self, context: Context, proof: _Proof | None) -> _Proof | None:
         """Return a proof that also sets aside the older derived files that only an overlay shows to be wrong.
@@ -182,7 +238,7 @@ class _Planner(msgspec.Struct, frozen=True):
             return proof
         overlay = build_overlay(self.store, proof.draft, self.created_ms)
         options = Options.create(level="log", history="all", select=_DERIVED_RULES, samples=MAX_FINDINGS)
-        older = validate_store(overlay, options, self.progress)
+        older = self.validate(overlay, options, self.progress)
         report = replace(older, findings=[each for each in older.findings if each.file not in written])
         distrusted = context.distrusted | derived_files.find_distrusted(report, context.entries)
         known = [each.repair.files for each in proof.changes]
@@ -245,9 +301,11 @@ class _Planner(msgspec.Struct, frozen=True):
             draft = build_draft(context.log, changes, self.created_ms)
             self._require_readable(draft.hidden_files)
             overlay = build_overlay(self.store, draft, self.created_ms)
-            report = validate_store(overlay, self.options, self.progress)
+            report = self.validate(overlay, self.options, self.progress)
             refusal = explain_refusal(self.before if best is None else best.report, report)
             refusal = refusal or explain_refusal(self.before, report)
+            if refusal == ENDS_NOTHING and self._ends_findings_later(context, changes, best):
+                refusal = None
             if refusal is not None:
                 raise _Harmful(refusal)
             declared = {
@@ -271,7 +329,7 @@ class _Planner(msgspec.Struct, frozen=True):
             self._require_readable(draft.hidden_files)
         except StorageError as fault:
             raise TableUnreadable(f"{self.store.uri}: cannot return to version {target}: {fault}") from fault
-        report = validate_store(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
+        report = self.validate(build_overlay(self.store, draft, self.created_ms), self.options, self.progress)
         refusal = explain_lost_return(self.before, report)
         if refusal is not None:
             dropped = [Dropped(change.repair, refusal)]
@@ -280,51 +338,43 @@ class _Planner(msgspec.Struct, frozen=True):
         return self.build(proof, version, log.metadata.id, list_unrepaired(report, [], [], target))
 
     def build(
-        self, proof: _Proof | None, version: int, table_id: str, not_repaired: Sequence[NotRepaired]
+        self,
+        proof: _Proof | None,
+        version: int,
+        table_id: str,
+        not_repaired: Sequence[NotRepaired],
+        later: Report | None = None,
     ) -> ProvedPlan:
-        """Build the plan of a proof; None if nothing is repaired."""
-        draft = Draft(None, {}, [], [], frozenset()) if proof is None else proof.draft
-        commit = None if draft.commit is None else _digest(*draft.commit)
-        plan = RepairPlan(
-            deltaspec=__version__,
-            table=_get_location(self.store),
+        """Build the plan of a proof; None if nothing is repaired.
+
+        Args:
+            proof: what the repairs lead to.
+            version: latest version of the table.
+            table_id: its id.
+            not_repaired: what is not repaired.
+            later: report on the repaired table after log cleanup; None if findings do not depend on it.
+        """
+        return build_plan(
+            self.store,
+            self.entries.values(),
+            Draft(None, {}, [], [], frozenset()) if proof is None else proof.draft,
             table_id=table_id,
             version=version,
-            listing=digest_listing(self.entries.values()),
             created_ms=self.created_ms,
-            commit=commit,
-            writes=[_digest(name, content) for name, content in draft.writes.items()],
-            set_aside=[self._digest_listed(name) for name in draft.set_aside],
-            set_aside_after=[self._digest_listed(name) for name in draft.set_aside_after],
+            allow_outside=self.options.allow_outside,
+            writer_time_zone=self.options.writer_time_zone,
             repairs=[] if proof is None else [each.repair for each in proof.changes],
-            not_repaired=list(not_repaired),
+            not_repaired=locate_log_files(self.store, self.entries, list(not_repaired)),
             before=summarize(self.before),
             after=summarize(self.before if proof is None else proof.report),
+            after_cleanup=None if later is None else summarize(later),
             rows=_NO_ROWS if proof is None else proof.rows,
         )
-        return ProvedPlan(plan, draft.new_files)
 
     def _require_readable(self, names: Sequence[str]) -> None:
         """Raise `StorageError` for a file that cannot be set aside, such as a directory with the name of a file."""
         for name in names:
             self.store.read_range(f"{LOG_DIRECTORY}/{name}", 0, 1)
-
-    def _digest_listed(self, name: str) -> LogFileDigest:
-        """Return the digest of a file that is set aside."""
-        digest, size = sha256(), 0
-        for chunk in self.store.chunks(f"{LOG_DIRECTORY}/{name}"):
-            digest.update(chunk)
-            size += len(chunk)
-        return LogFileDigest(name=name, size_bytes=size, sha256=digest.hexdigest())
-
-
-def _get_location(store: Store) -> str:
-    """Return the URI or the absolute path of a table."""
-    return store.uri if is_uri(store.uri) or store.root is None else format_local_path(store.root)
-
-
-def _digest(name: str, content: bytes) -> LogFileDigest:
-    return LogFileDigest(name=name, size_bytes=len(content), sha256=sha256(content).hexdigest())
 
 
 def _group(changes: list[Change]) -> list[list[Change]]:

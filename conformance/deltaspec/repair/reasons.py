@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from deltaspec.repair.context import NO_CHOICES, Choices
 from deltaspec.repair.kinds.history import CHOICE, DISPUTED, DISPUTES, is_about_history
 from deltaspec.repair.plan_format import NotRepaired, Repair
+from deltaspec.repair.verdicts import ENDS_NOTHING
 from deltaspec.report.report_types import Finding, Report
 
 MAX_ENTRIES = 1000
@@ -15,14 +18,17 @@ _IN_HISTORY = (
     "the finding is in a file of the log that stays; nothing that a later commit writes ends it. With the choice, a "
     "checkpoint replaces the older files, and earlier versions cannot be read any more"
 )
+_REPAIRED = (
+    "repaired from version {next} on; the file of the log that shows it stays until log cleanup deletes it. With the "
+    "choice, a checkpoint replaces the older files now, and earlier versions cannot be read any more"
+)
 _IN_STATE = "the state of the latest version has the defect too, and what it should be is not known"
 _BEYOND = (
-    "the file is of a later version than the newest commit: either commits are lost, which only a backup or an earlier "
-    "version of the object has, or the file is of another table"
+    "the checkpoint is of a later version than the newest commit: either commits are lost, which only a backup or an "
+    "earlier version of the object has, or they never succeeded"
 )
-_TYPED = (
-    "; deltaspec writes checkpoints without typed columns, which delta.checkpoint.writeStatsAsStruct requires: write a "
-    "checkpoint with the engine instead"
+_KEEP_CHECKPOINT = (
+    f"{_BEYOND}. If its state is right, choose to keep it: a checkpoint of the next version replaces all older files"
 )
 _REASONS = {
     "CDF": "change data is what the commit recorded; only the writer knows the changes",
@@ -32,8 +38,6 @@ _REASONS = {
     "LIN": "the line is damaged, and only a backup or an earlier version of the object has its content",
     "LOG001": "the commit is missing, and only a backup or an earlier version of the object has it",
     "LOG004": _BEYOND,
-    "LOG005": _BEYOND,
-    "LOG011": _BEYOND,
     "LOG": "no file of the log that could be written or set aside ends it",
     "PQT": "the rows must be written again to another file, which a repair of the log does not do",
     "ROW": "the rows themselves break the rule; the owner of the data must decide what they should be",
@@ -58,8 +62,7 @@ class Dropped(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """What was dropped, and why."""
-        text = f"the repair `{self.repair.kind}` was dropped: {self.reason}"
-        return text + _TYPED if "CKP053" in self.reason or "CKP056" in self.reason else text
+        return f"the repair `{self.repair.kind}` was dropped: {self.reason}"
 
     def concerns(self, finding: Finding) -> bool:
         """Return whether the repair would have ended a finding."""
@@ -69,7 +72,13 @@ class Dropped(msgspec.Struct, frozen=True):
 
 
 def list_unrepaired(
-    after: Report, explained: list[NotRepaired], dropped: list[Dropped], version: int, choices: Choices = NO_CHOICES
+    after: Report,
+    explained: list[NotRepaired],
+    dropped: list[Dropped],
+    version: int,
+    choices: Choices = NO_CHOICES,
+    later: Report | None = None,
+    repaired: Collection[str] = (),
 ) -> list[NotRepaired]:
     """Return an entry for every violation that is left, and for what could not be checked.
 
@@ -79,7 +88,10 @@ def list_unrepaired(
         dropped: repairs that were dropped.
         version: latest version of the table.
         choices: what the user has chosen; it is not offered again.
+        later: report on the repaired table after log cleanup; None if it is not known.
+        repaired: rules whose findings the repairs end.
     """
+    in_state = None if later is None else {_get_subject(each) for each in later.findings}
     offered = [] if choices.sets_history_aside else [CHOICE]
     history = next((each for each in dropped if each.repair.kind == "set-aside-history"), None)
     reasons = {(each.rule, each.location): each for each in explained}
@@ -89,12 +101,17 @@ def list_unrepaired(
         if entry is not None:
             found.append(entry)
         elif finding.severity == "violation":
-            found.append(_explain(finding, dropped, version, offered))
+            stays = in_state is not None and _get_subject(finding) in in_state
+            if in_state is not None and not stays and finding.rule in repaired:
+                reason = _REPAIRED.format(next=version + 1)
+                found.append(NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=offered))
+            else:
+                found.append(_explain(finding, dropped, version, [] if stays else offered))
     for unchecked in after.checked.not_checked:
         if not unchecked.accepted:
             location, reason = unchecked.file or "the table", f"not checked: {unchecked.reason}"
             forms = offered if unchecked.rule.startswith(_OVER_COMMITS) else []
-            if history is not None and unchecked.rule.startswith(_OVER_COMMITS):
+            if history is not None and history.reason != ENDS_NOTHING and unchecked.rule.startswith(_OVER_COMMITS):
                 reason += f"; {history.text}"
             found.append(NotRepaired(rule=unchecked.rule, location=location, reason=reason, choices=forms))
     if len(found) > MAX_ENTRIES:
@@ -103,10 +120,17 @@ def list_unrepaired(
     return found
 
 
+def _get_subject(finding: Finding) -> tuple[str, str | None, str | None]:
+    """Return what a finding is about, apart from the file of the log that shows it."""
+    return finding.rule, finding.path, finding.column
+
+
 def _explain(finding: Finding, dropped: list[Dropped], version: int, offered: list[str]) -> NotRepaired:
     in_history = is_about_history(finding, version)
     choices = offered if in_history else []
     why = next((each for each in dropped if each.concerns(finding)), None)
+    if why is not None and why.repair.kind == "set-aside-history" and why.reason == ENDS_NOTHING:
+        why = None  # the state has the defect, too
     if why is not None:
         reason = why.text
         if " FIL038 " in f" {why.reason} ":  # the earlier size stays in the log
@@ -115,7 +139,7 @@ def _explain(finding: Finding, dropped: list[Dropped], version: int, offered: li
     if finding.rule in DISPUTES:
         return NotRepaired(rule=finding.rule, location=finding.location, reason=DISPUTED)
     if in_history:
-        reason = _IN_HISTORY if offered else _IN_STATE
+        reason = _KEEP_CHECKPOINT if finding.rule == "LOG004" else _IN_HISTORY if offered else _IN_STATE
         return NotRepaired(rule=finding.rule, location=finding.location, reason=reason, choices=choices)
     prefixes = [each for each in _REASONS if finding.rule.startswith(each)]
     reason = _REASONS[max(prefixes, key=len)] if prefixes else _DEFAULT.format(rule=finding.rule)

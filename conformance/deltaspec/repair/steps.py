@@ -29,6 +29,7 @@ from deltaspec.repair.plan_folder import MAX_CONTENT_BYTES, LoadedPlan
 from deltaspec.repair.plan_format import LogFileDigest
 from deltaspec.repair.refusal import PlanRefused
 from deltaspec.repair.table_writer import TableWriter, require_exclusive_creation
+from deltaspec.repair.verdicts import Validate
 from deltaspec.validation.options import Options
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, FileGone, Store
 
@@ -48,10 +49,11 @@ class Application:
         journal: Journal,
         options: Options,
         say: Say,
+        validate: Validate,
     ) -> None:
         self.plan, self.loaded = loaded.plan, loaded
         self.store, self.writer, self.journal, self.say = store, writer, journal, say
-        self.options = options
+        self.options, self.validate = options, validate
         self.aside = loaded.folder / ASIDE_FOLDER
 
     def apply(self) -> None:
@@ -104,7 +106,7 @@ class Application:
     def _begin(self) -> None:
         """Check everything, and begin the journal with all files that are set aside."""
         listed = self._list()
-        check_table(self.loaded, self.store, listed, self.options)
+        check_table(self.loaded, self.store, listed, self.options, self.validate)
         names = {entry.name: entry for entry in listed}
         created = [*self.plan.writes, *([] if self.plan.commit is None else [self.plan.commit])]
         aside: list[LogFileDigest] = []

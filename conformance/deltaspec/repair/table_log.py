@@ -6,9 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
+import polars as pl
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaspec.candidates.reference.log_reader import CorruptLog, build_file_actions, build_state
+from deltaspec.candidates.reference.typed_columns import list_statistics_columns
 from deltaspec.model.log.reconciliation import FileKey, Snapshot
 from deltaspec.protocol.actions import (
     Add,
@@ -29,17 +32,19 @@ from deltaspec.protocol.log.segment import (
     find_readable_ranges,
     list_commits,
 )
-from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, iter_file_action_batches, read_checkpoint
+from deltaspec.wire.log.checkpoint_reader import (
+    FileActionBatch,
+    ParsedCheckpoint,
+    iter_file_action_batches,
+    read_checkpoint,
+)
 from deltaspec.wire.log.line_decoder import decode_lines
+from deltaspec.wire.log.stats_parsed import render_statistics
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
 
 MAX_STATE_FILES = 1_000_000
 """File actions of a state that is held in memory, about 1 KiB each."""
 _MAX_COMMIT_BYTES = 1 << 30
-_ONLY_TYPED = (
-    "the checkpoint of version {version} has statistics only in stats_parsed, which deltaspec does not write; "
-    "write a checkpoint with JSON statistics (delta.checkpoint.writeStatsAsJson) first"
-)
 
 
 class LogUnusable(ValueError):
@@ -104,15 +109,39 @@ class TableLog(msgspec.Struct, frozen=True):
         if self.base is not None:
             version = self.base.checkpoint.version
             for batch in iter_file_action_batches(self.store, self.base, compared=False):
-                for action in build_file_actions(batch.table):
-                    if isinstance(action, Add | Remove):
-                        yield version, action
+                try:
+                    actions = build_file_actions(self._complete_statistics(batch))
+                except TypeError as fault:  # a required field is null
+                    raise LogUnusable(f"checkpoint of version {version}: {batch.file}: {fault}", version) from fault
+                yield from ((version, each) for each in actions if isinstance(each, Add | Remove))
             if self.base.incomplete_reason is not None:
                 raise LogUnusable(f"checkpoint of version {version}: {self.base.incomplete_reason}", version)
         for version in self.commits:
             found: list[Any] = _read_commit(self.store, version).files.actions
             yield from ((version, each) for each in found if isinstance(each, Remove))
             yield from ((version, each) for each in found if isinstance(each, Add))
+
+    def _complete_statistics(self, batch: FileActionBatch) -> pa.Table:
+        """Return the rows of a checkpoint with JSON statistics where it has only typed ones.
+
+        Raises:
+            LogUnusable: a typed value has no JSON form.
+        """
+        table = batch.table
+        if batch.typed is None or batch.typed.statistics is None:
+            return table
+        is_add = pc.equal(table["kind"], "add")
+        texts, reasons = render_statistics(batch.typed, list_statistics_columns(build_state(self.snapshot)))
+        positions = pl.Series(pc.indices_nonzero(is_add))
+        stated = pl.Series(table["stats"])
+        missing = stated.gather(positions).is_null() & (texts.str.len_bytes() > len("{}")).fill_null(False)
+        if not missing.any():
+            return table
+        if reasons:
+            raise LogUnusable(f"{batch.file}: stats_parsed: {min(reasons)}", self.version)
+        stated = stated.scatter(positions.filter(missing), texts.filter(missing))
+        column = pc.cast(stated.to_arrow(), table.schema.field("stats").type)
+        return table.set_column(table.schema.get_field_index("stats"), "stats", column)
 
     def iter_live(self, keys: Collection[str] | None = None) -> Iterator[tuple[str, LiveFile]]:
         """Yield the live files of some keys, or all of them; only these are held in memory. Raises as above.
@@ -137,20 +166,8 @@ class TableLog(msgspec.Struct, frozen=True):
         """Return the live files of some keys. Raises as `iter_live`."""
         return dict(self.iter_live(keys)) if keys else {}
 
-    def require_json_statistics(self) -> None:
-        """Raise `LogUnusable` if the base has statistics that a JSON action would lose."""
-        if self.base is None:
-            return
-        version = self.base.checkpoint.version
-        for batch in iter_file_action_batches(self.store, self.base, compared=False):
-            if batch.typed is not None and batch.typed.statistics is not None:
-                kinds = batch.table.filter(pc.is_null(batch.table["stats"]))["kind"].to_pylist()
-                if "add" in kinds:
-                    raise LogUnusable(_ONLY_TYPED.format(version=version), version)
-
     def read_state(self) -> Snapshot:
         """Return the complete state. Raises as `iter_live`."""
-        self.require_json_statistics()
         live: dict[str, Add] = {}
         tombstones: dict[FileKey, Remove] = {}
         for _, action in self.iter_file_actions():

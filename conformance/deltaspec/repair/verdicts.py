@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from deltaspec.repair.plan_format import VerdictSummary
 from deltaspec.report.report_types import Finding, Report
@@ -13,7 +14,13 @@ from deltaspec.wire.storage.interface import Store
 
 MAX_FINDINGS = 100_000
 """Findings of one rule that a plan can take into account."""
+ENDS_NOTHING = "it would end no finding"
+"""Why a plan is refused that adds no finding and ends none."""
 _RANKS = {"conforms": 0, "incomplete": 1, "violations": 2, "refused": 3}
+
+
+Validate = Callable[[Store, Options, Progress], Report]
+"""Validates the table that a store shows, as `validate_store` does."""
 
 
 def validate_store(store: Store, options: Options, progress: Progress = ignore_progress) -> Report:
@@ -84,7 +91,7 @@ def explain_refusal(before: Report, after: Report) -> str | None:
     ended = Counter(each.fingerprint for each in before.findings) - Counter(each.fingerprint for each in after.findings)
     fewer = len(before.checked.not_checked) - len(after.checked.not_checked)
     if not ended and fewer <= 0:
-        return "it would end no finding"
+        return ENDS_NOTHING
     return None
 
 

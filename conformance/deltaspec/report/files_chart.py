@@ -22,15 +22,15 @@ def write_files(files: FilesDescription, console: Console) -> None:
     for title, text in list_facts(files):
         for number, line in enumerate(wrap_text(text, width - _LABEL)):
             console.print(Text.assemble((f"{title if number == 0 else '':<{_LABEL}}", "dim"), line))
-    if files.sizes:
+    if sum(each.files > 0 for each in files.sizes) > 1:
         console.print()
         for line in histogram(files, width, blocks=_can_print_blocks(console)):
             console.print(line)
-    if files.partitions is not None and files.partitions.count:
+    if files.partitions is not None and files.partitions.count > 1:
         for line in _partitions(files.partitions, width):
             console.print(line)
     for title, some in (("largest", files.largest), ("smallest", files.smallest)):
-        if some:
+        if some and files.files > 1:
             console.print()
             for number, each in enumerate(some):
                 console.print(_file(title if number == 0 else "", each, width))
@@ -45,7 +45,7 @@ def list_facts(files: FilesDescription) -> Iterator[tuple[str, str]]:
         return
     if files.files_without_size:
         yield "", f"{count(files.files_without_size, 'file')} of unknown size"
-    if files.median_bytes is not None:
+    if files.median_bytes is not None and files.files > 1:
         ends = f"{size(files.smallest[0].bytes)} to {size(files.largest[0].bytes)}"
         yield "sizes", f"{ends}, median {size(round(files.median_bytes))}"
     small, small_bytes = _percentage(files.small_files, files.files), _percentage(files.small_bytes, files.bytes)

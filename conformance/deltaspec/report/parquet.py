@@ -44,12 +44,16 @@ accepted findings), `outdated`, or how something was not checked: `not checked`,
 
 def render_parquet(report: Report) -> bytes:
     """Return the bytes of the file. Its metadata has the report without findings as JSON, under `deltaspec`."""
-    rows = [{"table": report.table, "version": report.version, **row} for row in _list_rows(report)]
     head = msgspec.json.encode(msgspec.structs.replace(report, findings=[], rules={}, accepted=[]))
-    table = pa.Table.from_pylist([replace_lone_surrogates(row) for row in rows], SCHEMA)
     sink = BytesIO()
-    pq.write_table(table.replace_schema_metadata({"deltaspec": head}), sink, compression="zstd")
+    pq.write_table(build_table(report).replace_schema_metadata({"deltaspec": head}), sink, compression="zstd")
     return sink.getvalue()
+
+
+def build_table(report: Report) -> pa.Table:
+    """Return the findings and the ledger as rows with the columns of `SCHEMA`."""
+    rows = [{"table": report.table, "version": report.version, **row} for row in _list_rows(report)]
+    return pa.Table.from_pylist([replace_lone_surrogates(row) for row in rows], SCHEMA)
 
 
 def _list_rows(report: Report) -> Iterator[dict[str, Any]]:

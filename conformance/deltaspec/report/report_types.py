@@ -9,8 +9,9 @@ from msgspec import field
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
 from deltaspec.fix_cases import FixCase, Step
+from deltaspec.report.report_api import ReportApi
 from deltaspec.report.text import bound_text, count, escape_text
-from deltaspec.scales import SEVERITIES, FixClass, Severity
+from deltaspec.scales import SEVERITIES, FixClass, Harm, Severity
 
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 EXIT_CODES_OF_VERDICTS: dict[Verdict, ExitCode] = {
@@ -115,6 +116,8 @@ class RuleDoc(msgspec.Struct, frozen=True):
     """Who or what can repair the defect, in its most frequent case; None in reports of older releases."""
     fix_cases: tuple[FixCase, ...] = ()
     """What to do for each cause; `fix` has the same in sentences."""
+    harm: Harm | None = None
+    """What the defect does to the users of the table; None in reports of older releases."""
 
 
 NEEDS_CLOCK = "needs --clock"
@@ -373,7 +376,7 @@ class SparkAccess(msgspec.Struct, frozen=True, kw_only=True):
         return f"Spark read the log, {files}: executors cannot read the table ({_printable(self.reason)})"
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class Report(ReportApi, msgspec.Struct, frozen=True, kw_only=True):
     """Result of one validation run. The JSON Schema is published as `reports/report.schema.json`."""
 
     report_version: int
@@ -398,6 +401,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     totals: dict[str, int]
     """Number of all findings, by rule; `findings` has at most `samples` of each rule."""
     findings: list[Finding]
+    """By severity, then by harm: wrong or lost rows first."""
     rules: dict[str, RuleDoc] = field(default_factory=dict)
     """Why each rule with findings matters, how to repair it, and where the protocol says so; by code."""
     steps: list[Step] = field(default_factory=list)

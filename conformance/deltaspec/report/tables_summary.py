@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field
 
+from deltaspec.report.report_api import ReportApi
 from deltaspec.report.report_types import AcceptEntry, Baseline, Report, Verdict
 from deltaspec.report.text import count
 
@@ -86,7 +87,7 @@ class TableResult(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class TablesSummary(msgspec.Struct, frozen=True, kw_only=True):
+class TablesSummary(ReportApi, msgspec.Struct, frozen=True, kw_only=True):
     """Result of a run over several tables. The JSON Schema is published as `reports/tables.schema.json`."""
 
     tables_version: int

@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 
 from deltaspec.rules.registry import RULES, Rule
 
-_NO_RULES = ("registry", "examples", "fixes", "file_fixes", "fix_texts", "command_fixes", "causes", "prefixes")
+_NO_RULES = ("registry", "examples", "fixes", "file_fixes", "fix_texts", "command_fixes", "causes", "prefixes", "harms")
 
 for _module in walk_packages(__path__, f"{__name__}."):
     if _module.name.rpartition(".")[2] not in _NO_RULES:

@@ -3,7 +3,7 @@
 A test fails if `reports/fixes.json` has no passing run of a case with commands.
 """
 
-from deltaspec.fix_cases import DELTA_SPARK, Fix, FixCase
+from deltaspec.fix_cases import DELTA_RS, DELTA_SPARK, Fix, FixCase
 from deltaspec.rules.fix_texts import RESTORE
 
 _UNSET = "ALTER TABLE {t} UNSET TBLPROPERTIES ('{property}')"
@@ -149,4 +149,13 @@ ADD_TYPE_WIDENING: Fix = (
         text="Clients that do not support the feature then refuse the table instead of misreading it. To remove the "
         "record, run `ALTER TABLE t DROP FEATURE typeWidening` afterwards, which rewrites older files.",
     ),
+)
+LOSE_MISSING_FILES = FixCase(
+    fix_class="command",
+    condition="it is lost, and nothing is to be planned",
+    engine=DELTA_RS,
+    commands=("DeltaTable({t}).repair()",),
+    loses="the rows of all files that are missing",
+    text="It removes all files that are missing, and their rows are lost for good. `repair(dry_run=True)` lists them "
+    "first. `FSCK REPAIR TABLE t` (Databricks) does the same.",
 )

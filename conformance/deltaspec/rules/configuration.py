@@ -3,7 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.command_fixes import NAME_PROPERTY_WITH_PREFIX, UNSET_PROPERTY, UNSET_UNDEFINED_PROPERTY
-from deltaspec.rules.fixes import SET_VALID_PROPERTY, UNSET_PROPERTY_OR_RESTORE_LOG
+from deltaspec.rules.fixes import LIST_FEATURE, SET_VALID_PROPERTY, UNSET_PROPERTY_OR_RESTORE_LOG
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import configuration
 
@@ -91,13 +91,12 @@ def property_without_feature() -> pl.Expr:
         "variant-shredding.property-needs-feature",
     ),
     view=configuration,
+    fix=LIST_FEATURE,
 )
 def property_without_required_feature() -> pl.Expr:
     """A table property is set without the feature that the protocol requires for it.
 
     Writers that do not know the feature ignore the property: they violate constraints or do not assign row ids.
-    Fix (repair): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
-    unset the property. Then check the rows that were written in between.
 
     Conforms::
         property: "delta.constraints.positive", unsupported_feature: null

@@ -3,18 +3,16 @@
 import polars as pl
 
 from deltaspec.rules.command_fixes import CLUSTER_BY_NONE_OR_RESTORE
-from deltaspec.rules.fixes import RESTORE_CLUSTERING_OR_DOMAIN, WRITE_KEYS_ONCE
+from deltaspec.rules.fixes import LIST_FEATURE, RESTORE_CLUSTERING_OR_DOMAIN, WRITE_KEYS_ONCE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import clustering, domains
 
 
-@rule("DOM001", requires="domain.needs-feature", view=domains, without_feature=True)
+@rule("DOM001", requires="domain.needs-feature", view=domains, without_feature=True, fix=LIST_FEATURE)
 def domain_without_feature() -> pl.Expr:
     """A metadata domain was written although the protocol does not support domainMetadata.
 
     Writers of this table need not know metadata domains and may drop them.
-    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.domainMetadata' = 'supported')`, then check
-    that the current state of the domain is right.
 
     Conforms::
         supported: true
@@ -103,13 +101,17 @@ def domain_removed_without_pre_image() -> pl.Expr:
     return pl.col("removed") & (pl.col("configuration") != pl.col("configuration_before"))
 
 
-@rule("DOM011", requires=("domain.demands-on-writers", "clustering.feature"), view=domains, without_feature=True)
+@rule(
+    "DOM011",
+    requires=("domain.demands-on-writers", "clustering.feature"),
+    view=domains,
+    without_feature=True,
+    fix=LIST_FEATURE,
+)
 def system_domain_without_feature() -> pl.Expr:
     """A system domain was written although the protocol does not support the feature that it belongs to.
 
     Writers of this table need not know the domain. They do not maintain row ids or clustering.
-    Fix (repair): Add the feature with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, or
-    remove the domain. Check row ids or clustering that writers did not maintain in between.
 
     Conforms::
         unsupported_feature: null

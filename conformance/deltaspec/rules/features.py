@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import LIST_FEATURE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import features
 
@@ -59,15 +60,13 @@ def writer_feature_listed_for_readers() -> pl.Expr:
         "iceberg-v2.readers",
     ),
     view=features,
+    fix=LIST_FEATURE,
 )
 def reader_feature_listed_for_writers_only() -> pl.Expr:
     """A reader-writer feature is only in writerFeatures.
 
     Readers that do not know the feature read the table and return wrong rows. (At reader version 2, columnMapping needs
     no entry in readerFeatures.)
-    Fix (restore): Restore the version before the defect, or the log from backup. Delta Spark does not help: `ALTER
-    TABLE t SET TBLPROPERTIES` with a feature that it finds in one list changes nothing. Another engine may write
-    both lists.
 
     Conforms::
         feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3
@@ -85,15 +84,13 @@ def reader_feature_listed_for_writers_only() -> pl.Expr:
     "FEA004",
     requires=("table-features.required-features", "clustering.needs-domains", "row-tracking.needs-domains"),
     view=features,
+    fix=LIST_FEATURE,
 )
 def required_feature_missing() -> pl.Expr:
     """The protocol supports a feature but not a feature that it requires.
 
     Writers that do not know the required feature break the other one. Row tracking and clustering, for example, store
     their state in metadata domains.
-    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing
-    feature, if the engine can load the table. Delta Spark cannot. Then check the state that writers did not
-    maintain in between.
 
     Conforms::
         missing_requirements: []

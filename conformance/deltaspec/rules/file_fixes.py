@@ -1,6 +1,7 @@
 """Fixes of data files, their statistics and deletion vectors, as in `fixes`."""
 
 from deltaspec.fix_cases import Fix, FixCase
+from deltaspec.rules.command_fixes import LOSE_MISSING_FILES
 from deltaspec.rules.fix_texts import (
     NO_NULL_READER,
     RESTORE,
@@ -104,9 +105,9 @@ RESTORE_MISSING_DATA_FILE: Fix = (
     FixCase(
         fix_class="repair",
         condition="it is lost",
-        text="`FSCK REPAIR TABLE t` (Databricks) and `DeltaTable.repair()` (delta-rs) only remove the entry: the rows are "
-        "lost for good.",
+        text="The plan lists copies and earlier versions of the file, and counts the rows that are lost for good.",
     ),
+    LOSE_MISSING_FILES,
     FixCase(
         fix_class="decide",
         condition="the path only has a slash too many",

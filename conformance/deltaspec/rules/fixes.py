@@ -27,10 +27,18 @@ RESTORE_VERSION_NOT_NULLS: Fix = (
         text=f"{RESTORE} Do not rewrite the rows through a reader that returns null for the column.",
     ),
 )
-RESTORE_VERSION_AND_ICEBERG_IDS: Fix = (
+RESTORE_ICEBERG_IDS: Fix = (FixCase(fix_class="restore", text=f"{RESTORE} {_IF_NO_VERSION_HAS_IDS}"),)
+LIST_FEATURE: Fix = (
     FixCase(
-        fix_class="restore",
-        text=f"{RESTORE} Assign the ids again with `REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))`.",
+        fix_class="repair",
+        text="Clients that do not support the feature then refuse the table instead of misreading it. Then check what "
+        "was written in between: rows against constraints, row ids, and domains.",
+    ),
+)
+LIST_DELETION_VECTORS: Fix = (
+    FixCase(
+        fix_class="repair",
+        text="Readers that do not support deletion vectors then refuse the table instead of returning deleted rows.",
     ),
 )
 RAISE_ROW_ID_MARK: Fix = (

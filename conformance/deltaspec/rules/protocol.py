@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import WRITE_PROTOCOL
+from deltaspec.rules.fixes import LIST_FEATURE, WRITE_PROTOCOL
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import protocols
 
@@ -45,7 +45,7 @@ def writer_features_without_version_7() -> pl.Expr:
     "PRO003",
     requires=("protocol.reader-features-at-3", "protocol.new-tables-list-both"),
     view=protocols,
-    fix=WRITE_PROTOCOL,
+    fix=LIST_FEATURE,
 )
 def reader_features_missing() -> pl.Expr:
     """A protocol has minReaderVersion 3 but no readerFeatures.
@@ -137,15 +137,12 @@ def protocol_version_decreased() -> pl.Expr:
     return (lower_reader | lower_writer) & keeps_features
 
 
-@rule("PRO008", requires="protocol.breaking-changes", view=protocols)
+@rule("PRO008", requires="protocol.breaking-changes", view=protocols, fix=LIST_FEATURE)
 def used_feature_not_supported() -> pl.Expr:
     """A protocol does not support a feature that the table already uses.
 
     Clients that do not know the feature assume that they can read and write the table. They fail, misread columns, or
     ignore constraints and properties.
-    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, if the engine can load
-    the table; Delta Spark often cannot. To drop the feature, run `ALTER TABLE t DROP FEATURE` afterwards, which
-    removes its uses first. Then check the rows that were written in between.
 
     Conforms::
         uses_without_feature: []

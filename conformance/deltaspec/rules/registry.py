@@ -18,7 +18,8 @@ import polars as pl
 from deltaspec.fix_cases import Fix, FixCase, advise
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules.examples import parse_rows
-from deltaspec.scales import LEVELS, FixClass, Level, Severity
+from deltaspec.rules.harms import HARMS_OF_RULES
+from deltaspec.scales import LEVELS, FixClass, Harm, Level, Severity
 from deltaspec.views.base import View
 
 _SEVERITY_OF_STRENGTH: dict[str, Severity] = {"must": "violation", "is": "violation", "should": "warning"}
@@ -84,6 +85,11 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
         if self.warning:
             return "warning"
         return _SEVERITY_OF_STRENGTH[self.requirement_in(revision).strength]
+
+    @property
+    def harm(self) -> Harm:
+        """What its defects do to the users of a table."""
+        return HARMS_OF_RULES.get(self.code, "format")
 
     @cached_property
     def level(self) -> Level:

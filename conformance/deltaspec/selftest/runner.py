@@ -158,7 +158,7 @@ def catch(
             return []
         for case in list_cases(candidate.capabilities, [subject], (suite,)):
             result = run_case(candidate, case)
-            if result.outcome.is_bad:
+            if result.outcome.has_failed:
                 confirm(case)
                 found.append(result)
                 break

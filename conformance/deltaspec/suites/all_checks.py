@@ -5,6 +5,7 @@ from deltaspec.suites import (
     catalog_writes,
     changes,
     imported,
+    imported_writes,
     predicates,
     read,
     refuse,
@@ -16,7 +17,7 @@ from deltaspec.suites import (
 from deltaspec.suites.checks import CHECKS
 
 SUITE_MODULES = (
-    *(snapshot, read, time_travel, predicates, changes, row_ids, refuse, imported),
+    *(snapshot, read, time_travel, predicates, changes, row_ids, refuse, imported, imported_writes),
     *(catalog, catalog_writes, write),
 )
 """Their import registers the checks."""

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
-from deltaspec.candidates.host import Candidate, Died, Refused
-from deltaspec.candidates.messages import Capabilities, Refusal
+from deltaspec.candidates.host import Candidate, Died, Host, Refused, Traffic
+from deltaspec.candidates.messages import Capabilities
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.catalog import concerns
+from deltaspec.suites.causes import break_only_recommendations, find_causes
 from deltaspec.suites.checks import (
     CATALOG_SUITES,
     WRITE_SUITES,
@@ -21,10 +22,17 @@ from deltaspec.suites.checks import (
     SuiteName,
     TableUnderTest,
     Weak,
+    describe_refusal,
 )
-from deltaspec.suites.imported import CHECK_OF_QUESTION
+from deltaspec.suites.imported_checks import CHECK_OF_QUESTION
+from deltaspec.suites.mixed_engines import list_readers
 from deltaspec.suites.outcomes import CaseResult, Outcome
-from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_needs
+from deltaspec.suites.refuse import (
+    check_broken_table,
+    check_undeclared_features,
+    describe_unsupported,
+    list_undeclared_needs,
+)
 
 _OUTCOMES_OF_DEATH = {
     "crash": Outcome.CRASHED,
@@ -33,6 +41,10 @@ _OUTCOMES_OF_DEATH = {
     "harness": Outcome.HARNESS_FAULT,
 }
 _REFUSALS = (check_undeclared_features, check_broken_table)
+STDERR_MEBIBYTES, PROGRESS_MESSAGES = "stderr_mebibytes", "progress_messages"
+"""Names of counts of unusual amounts of output."""
+MANY_MEBIBYTES, MANY_MESSAGES = 16, 10_000
+"""Amounts of output for one case that are noted."""
 _MESSAGE_CHARACTERS = 8_000
 _STDERR_LINES, _LINE_CHARACTERS = 8, 400
 """How much of stderr a result keeps; the end, because it says why a program died."""
@@ -79,9 +91,13 @@ def _applies(check: Check, capabilities: Capabilities, subject: TableUnderTest) 
 def run_case(candidate: Candidate, case: Case) -> CaseResult:
     """Run a case. The host restarts a candidate that dies; only `GivenUp` is raised."""
     notes = Notes()
-    started = time.monotonic()
-    outcome, message = _run(candidate, case, notes)
+    started, before = time.monotonic(), _measure_traffic(candidate)
+    outcome, message, error = _run(candidate, case, notes)
+    _note_traffic(notes, before, _measure_traffic(candidate))
     message = hide_temporary_directories(message)
+    causes = () if error is None else find_causes(case.subject, case.check, error)
+    if outcome is Outcome.FAILED and break_only_recommendations(causes):
+        outcome = Outcome.WARNING
     return CaseResult(
         case=case.id,
         suite=case.check.suite,
@@ -90,32 +106,49 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
         outcome=outcome,
         seconds=round(time.monotonic() - started, 4),
         message=message if len(message) <= _MESSAGE_CHARACTERS else f"{message[:_MESSAGE_CHARACTERS]}…",
-        requirements=case.subject.list_requirements(case.check) if outcome.is_bad else (),
+        causes=causes,
+        requirements=case.subject.list_requirements(case.check) if outcome.has_failed else (),
         features=tuple(sorted(case.subject.features)),
-        history=(notes.history or case.subject.table.history) if outcome.is_bad else (),
+        history=(notes.history or case.subject.table.history) if outcome.has_failed else (),
         counts=notes.counts,
     )
 
 
-def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
+def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str, Mismatch | Refused | Died | None]:
     if case.check.operation not in candidate.capabilities.ops:
-        return Outcome.NOT_ASKED, f"the candidate does not offer the operation {case.check.operation}"
+        return Outcome.NOT_ASKED, f"the candidate does not offer the operation {case.check.operation}", None
     try:
         case.check.run(candidate, case.subject, notes)
     except NotAsked as error:
-        return Outcome.NOT_ASKED, str(error)
+        return Outcome.NOT_ASKED, str(error), None
     except Weak as error:
-        return Outcome.WEAK, str(error)
+        return Outcome.WEAK, str(error), error
     except Mismatch as error:
-        return Outcome.FAILED, str(error)
+        return Outcome.FAILED, str(error), error
     except Refused as error:
-        types = set(candidate.capabilities.types_not_supported) & case.subject.table.types
-        if error.refusal.category == "unsupported" and types:
-            return Outcome.NOT_ASKED, f"the candidate does not support the type {', '.join(sorted(types))}"
-        return Outcome.FAILED, f"refused: {describe_refusal(error.refusal)}"
+        reason = describe_unsupported(candidate.capabilities, case.subject.table)
+        if error.refusal.category == "unsupported" and reason:
+            return Outcome.NOT_ASKED, reason, None
+        return Outcome.FAILED, f"refused: {describe_refusal(error.refusal)}", error
     except Died as error:
-        return _OUTCOMES_OF_DEATH[error.reason], describe_death(error)
-    return Outcome.PASSED, ""
+        return _OUTCOMES_OF_DEATH[error.reason], describe_death(error), error
+    return Outcome.PASSED, "", None
+
+
+def _measure_traffic(candidate: Candidate) -> Traffic:
+    """Return what the processes of a candidate have written so far."""
+    found = [each.traffic for each in (candidate, *list_readers(candidate)) if isinstance(each, Host)]
+    return Traffic(sum(each.stderr_bytes for each in found), sum(each.progress_messages for each in found))
+
+
+def _note_traffic(notes: Notes, before: Traffic, after: Traffic) -> None:
+    """Note unusual amounts of output: nobody would look for them, and they cost time."""
+    size = (after.stderr_bytes - before.stderr_bytes) // 2**20
+    number = after.progress_messages - before.progress_messages
+    if size >= MANY_MEBIBYTES:
+        notes.add(STDERR_MEBIBYTES, size)
+    if number >= MANY_MESSAGES:
+        notes.add(PROGRESS_MESSAGES, number)
 
 
 def hide_temporary_directories(message: str) -> str:
@@ -131,10 +164,3 @@ def describe_death(death: Died) -> str:
     lines += [f"line: {death.line[:_LINE_CHARACTERS]}"] if death.line else []
     stderr = death.stderr[-_STDERR_LINES * _LINE_CHARACTERS :].splitlines()[-_STDERR_LINES:]
     return "\n".join([*lines, *(f"stderr: {each[-_LINE_CHARACTERS:]}" for each in stderr if each.strip())])
-
-
-def describe_refusal(refusal: Refusal) -> str:
-    """Return category, phase and message of an error in one line."""
-    phase = f" in phase {refusal.phase}" if refusal.phase else ""
-    name = refusal.code or refusal.native
-    return f"{refusal.category}{phase}{f' ({name})' if name else ''}: {' '.join(refusal.message.split())}"[:600]

@@ -78,7 +78,7 @@ def check_rows(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> N
 def check_state(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """Version and protocol of the version that the catalog calls the latest."""
     answer = candidate.snapshot(Snapshot(str(subject.location), catalog=find_answer(candidate, subject)))
-    compare_value("version", subject.newest.version, answer.version)
+    compare_value("version", subject.newest.version, answer.version, "catalog-managed.catalog-decides")
     if answer.protocol is not None:
         compare_protocol(subject.newest.state.protocol, answer.protocol)
 
@@ -92,9 +92,9 @@ def check_every_version(candidate: Candidate, subject: TableUnderTest, notes: No
     for each in subject.table.versions:
         answer = candidate.scan(Scan(str(subject.location), "", at=At(version=each.version), catalog=known))
         try:
-            compare_rows(each.rows, answer.table)
+            compare_rows(each.rows, answer.table, version=each)
         except Mismatch as error:
-            raise Mismatch(f"at version {each.version}: {error}") from None
+            raise error.with_text(f"at version {each.version}: {error}") from None
         notes.add("versions", 1)
 
 

@@ -69,7 +69,7 @@ def _ask(candidate: Candidate, subject: TableUnderTest, notes: Notes, *, with_ad
         try:
             compare_rows(expected.drop_columns(dropped), actual)
         except Mismatch as error:
-            raise Mismatch(f"changes of versions {first} to {last}: {error}") from None
+            raise error.with_text(f"changes of versions {first} to {last}: {error}") from None
         notes.add("ranges", 1)
     asked = {each.version for versions in list_change_ranges(subject.table) for each in versions}
     known = [each.version for each in subject.table.versions if each.plain_changes is not None]

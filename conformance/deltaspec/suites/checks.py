@@ -11,9 +11,11 @@ import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.host import Candidate
-from deltaspec.candidates.messages import AcceptedErrors, Operation
+from deltaspec.candidates.messages import AcceptedErrors, Operation, Refusal
+from deltaspec.candidates.row_comparison import RowDifference
 from deltaspec.golden.importing.questions import Question
 from deltaspec.golden.table_requirements import list_table_requirements
+from deltaspec.suites.outcomes import Cause
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
@@ -35,8 +37,47 @@ CATALOG = "catalog"
 """Kind of the tables that a catalog manages, in the id of a table."""
 
 
+class WrongRows(msgspec.Struct, frozen=True):
+    """Fact of a mismatch: rows that are missing, not expected or changed."""
+
+    difference: RowDifference
+    version: ExpectedVersion | None = None
+    """Version that was read; None for the newest."""
+
+
+class WrongCount(msgspec.Struct, frozen=True):
+    """Fact of a mismatch: another number of rows of the newest version."""
+
+    expected: int
+    actual: int
+
+
+class WrongFiles(msgspec.Struct, frozen=True):
+    """Fact of a mismatch: live files that are not listed, and listed files that are not live, by path in the log."""
+
+    missing: frozenset[str]
+    extra: frozenset[str]
+
+
+Fact: TypeAlias = WrongRows | WrongCount | WrongFiles | Cause
+"""What differs: a cause, or what `causes.find_causes` derives the causes from."""
+
+
 class Mismatch(Exception):
-    """An answer differs from the expected one. The first line of the text says what differs."""
+    """An answer differs from the expected one. The first line of the text says what differs.
+
+    Args:
+        text: what differs, with names and values.
+        fact: the same for the search for causes; None if only the text is known.
+    """
+
+    def __init__(self, text: str, fact: Fact | None = None) -> None:
+        super().__init__(text)
+        self.fact = fact
+
+    def with_text(self, text: str) -> Mismatch:
+        """Return the same mismatch with another text."""
+        return type(self)(text, self.fact)
 
 
 class Weak(Mismatch):
@@ -141,6 +182,13 @@ class Check(msgspec.Struct, frozen=True):
     def title(self) -> str:
         """First line of the docstring."""
         return (self.run.__doc__ or "").partition("\n")[0]
+
+
+def describe_refusal(refusal: Refusal) -> str:
+    """Return category, phase and message of an error in one line."""
+    phase = f" in phase {refusal.phase}" if refusal.phase else ""
+    name = refusal.code or refusal.native
+    return f"{refusal.category}{phase}{f' ({name})' if name else ''}: {' '.join(refusal.message.split())}"[:600]
 
 
 CHECKS: dict[str, Check] = {}

@@ -1,5 +1,8 @@
 """Suite imported: the questions of cases that others published, with their own expected answers."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -11,6 +14,7 @@ from deltaspec.golden.importing.questions import CannotAsk, LoadSnapshot, ReadCh
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
 from deltaspec.model.rows.predicate_trees import InvalidPredicate, parse_predicate
 from deltaspec.model.rows.predicates import Predicate, evaluate
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.suites.changes import COMMIT_TIMESTAMP, COMMIT_VERSION, sign_versions
 from deltaspec.suites.checks import ImportedQuestion, Mismatch, NotAsked, Notes, TableUnderTest, Weak, check
 from deltaspec.suites.read import compare_rows
@@ -40,7 +44,7 @@ def check_read(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> N
     question = _get_question(subject).question
     assert isinstance(question, ReadRows)
     at = _require_version(candidate, question.version)
-    expected = _read_expected_rows(subject, question)
+    expected = _read_expected_rows_or_reference(subject, question)
     columns = None if question.columns is None else tuple((name,) for name in question.columns)
     if question.predicate is None:
         rows = candidate.scan(Scan(str(subject.location), "", at=at, columns=columns)).table
@@ -75,19 +79,28 @@ def _scan_with_predicate(candidate: Candidate, subject: TableUnderTest, question
     return rows if question.columns is None else rows.select(list(question.columns))
 
 
-def _read_expected_rows(subject: TableUnderTest, question: ReadRows | ReadChanges) -> pa.Table:
-    """Read the expected rows with the types of the table; Spark writes timestamps without their zone."""
+def _read_expected_rows_or_reference(subject: TableUnderTest, question: ReadRows) -> pa.Table:
+    """Return the expected rows of the case, or the rows of the reference reader if the case has none."""
     imported = _get_question(subject)
-    if question.rows is None:
-        if imported.reference_rows is None:
-            raise NotAsked(f"no expected rows, and the reference reader cannot read the table: {imported.problem}")
-        return imported.reference_rows
-    types = {each.name: arrow_image(each.type) for each in subject.newest.schema.fields}
+    if question.rows is not None:
+        return read_expected_rows(question.rows, question, subject.newest.schema)
+    if imported.reference_rows is None:
+        raise NotAsked(f"no expected rows, and the reference reader cannot read the table: {imported.problem}")
+    return imported.reference_rows
+
+
+def read_expected_rows(paths: Sequence[Path], question: ReadRows | ReadChanges, schema: Struct) -> pa.Table:
+    """Read the expected rows of a question with the types of a table; Spark writes timestamps without their zone.
+
+    Raises:
+        NotAsked: The files cannot be read, are too large, or contradict the question or the table.
+    """
+    types = {each.name: arrow_image(each.type) for each in schema.fields}
     unknown = set(question.columns or ()) - set(types) - _COMMIT_COLUMNS
     if types and unknown:
         raise NotAsked(f"the table has no column {', '.join(sorted(unknown))}")
     try:
-        files = [pq.ParquetFile(path) for path in question.rows]
+        files = [pq.ParquetFile(path) for path in paths]
         total = sum(file.metadata.num_rows for file in files)
         if total > MAX_ROWS:
             raise NotAsked(f"{total:,} expected rows; at most {MAX_ROWS:,} are compared")
@@ -105,7 +118,7 @@ def check_changes(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
     """Changed rows of a range of versions; commit timestamps depend on copies, so they are not compared."""
     question = _get_question(subject).question
     assert isinstance(question, ReadChanges)
-    expected = _read_expected_rows(subject, question)
+    expected = read_expected_rows(question.rows, question, subject.newest.schema)
     answer = candidate.changes(Changes(str(subject.location), "", start=question.start, end=question.end))
     wanted = [name for name in expected.column_names if name != COMMIT_TIMESTAMP]
     left_out = {COMMIT_TIMESTAMP}
@@ -132,7 +145,8 @@ def check_snapshot(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
     """Protocol and metadata of a version."""
     question = _get_question(subject).question
     assert isinstance(question, LoadSnapshot)
-    want: tuple[Wanted, ...] = ("transactions",) if question.transactions else ("domains",) if question.domains else ()
+    listed: dict[Wanted, object] = {"transactions": question.transactions, "domains": question.domains}
+    want = tuple(name for name, expected in listed.items() if expected)
     if hidden := set(want) - set(candidate.capabilities.want):
         raise NotAsked(f"the candidate does not list {', '.join(hidden)}")
     at = _require_version(candidate, question.version)
@@ -187,12 +201,3 @@ def check_nothing(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
     question = _get_question(subject).question
     assert isinstance(question, CannotAsk)
     raise NotAsked(question.reason)
-
-
-CHECK_OF_QUESTION = {
-    ReadRows: check_read,
-    ReadChanges: check_changes,
-    LoadSnapshot: check_snapshot,
-    Refuse: check_refusal,
-    CannotAsk: check_nothing,
-}

@@ -33,6 +33,7 @@ from deltaspec.suites.outcomes import CaseResult, Outcome, build_pattern
 
 _KEYS = {"cases": list, "outcome": str, "match": str, "reason": str, "link": str, "requirement": str, "versions": str}
 _REQUIRED = ("cases", "outcome", "match", "reason")
+_WRITTEN_TABLES = ("broken.", "sound.", "rare.")
 _FAILURES = tuple(
     each.value for each in Outcome if each.is_bad and each not in (Outcome.UNEXPECTED_PASS, Outcome.DRIFT)
 )
@@ -83,7 +84,7 @@ class KnownFailures:
         for each, globs in named:
             each.matched.update(globs)
         for each, _ in named:
-            if result.outcome is each.outcome and each.match.search(result.message):
+            if _is_listed(each, result) and each.match.search(result.message):
                 return msgspec.structs.replace(
                     result,
                     outcome=Outcome.EXPECTED_FAILURE,
@@ -107,24 +108,35 @@ class KnownFailures:
             found=result.outcome,
         )
 
-    def list_unused(self, suites: Iterable[str], *, golden: bool = False) -> list[str]:
+    def list_unused(self, suites: Iterable[str], *, golden: bool | None = False, written: bool = True) -> list[str]:
         """Return a line for each glob that matched no case but names suites and tables of the run, or any.
 
         Args:
             suites: suites of the run.
-            golden: whether the run asked about the golden cases, which then are the only ones.
+            golden: whether the run asked about golden cases only; None if it asked about them and others.
+            written: whether it asked about the written tables.
         """
         asked = set(suites)
         unmatched = [(glob, each) for each in self._entries for glob in each.cases if glob not in each.matched]
         return [
             f"{glob} ({each.reason})"
             for glob, each in unmatched
-            if _list_suites(glob) <= asked and _names_golden_case(glob) == golden
+            if _list_suites(glob) <= asked and _names_table_of_run(glob, golden, written)
         ]
 
 
-def _names_golden_case(glob: str) -> bool:
-    return glob.partition("/")[2].startswith("golden.")
+def _is_listed(entry: KnownFailure, result: CaseResult) -> bool:
+    """Return whether a result has the outcome of an entry; a list may call a warning failed."""
+    is_warning = result.outcome is Outcome.WARNING and entry.outcome is Outcome.FAILED
+    return is_warning or result.outcome is entry.outcome
+
+
+def _names_table_of_run(glob: str, golden: bool | None, written: bool) -> bool:
+    """Return whether a run asked about the kind of table that a glob names; a glob for any kind names it."""
+    table = glob.partition("/")[2]
+    if golden is not None and table.startswith("golden.") != golden:
+        return False
+    return written or not table.startswith(_WRITTEN_TABLES)
 
 
 def _list_suites(glob: str) -> set[str]:

@@ -14,6 +14,8 @@ class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     """A wrong answer, or a refusal where the table must be read."""
+    WARNING = "warning"
+    """A wrong answer that breaks only what the protocol says an engine *should* do."""
     WEAK = "weak"
     """Refused as required, but for the wrong reason or in the wrong phase."""
     CRASHED = "crashed"
@@ -32,7 +34,26 @@ class Outcome(StrEnum):
     @property
     def is_bad(self) -> bool:
         """Whether a run with such a case fails."""
+        return self.has_failed and self is not Outcome.WARNING
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the answer was wrong and is not listed; a warning does not make the run fail."""
         return self not in (Outcome.PASSED, Outcome.NOT_ASKED, Outcome.EXPECTED_FAILURE)
+
+
+class Cause(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is wrong with an answer, in words that are the same for every table that shows it."""
+
+    title: str
+    """One line without names of files, columns and values, and without counts."""
+    breaks: tuple[str, ...] = ()
+    """Requirements that the engine breaks, the most specific first; empty if the answer does not show them."""
+    types: tuple[str, ...] = ()
+    """Delta types of the values that are wrong."""
+
+
+FILE_TIMES = Cause("file times are used instead of in-commit timestamps", ("in-commit-timestamp.used-for-time-travel",))
 
 
 class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -47,6 +68,8 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     seconds: float
     message: str = ""
     """Description of the failure, or why the case was not asked; the first line is short."""
+    causes: tuple[Cause, ...] = ()
+    """What may be wrong, the most specific first, if the case failed."""
     requirements: tuple[str, ...] = ()
     """Requirements that the check tests on this table, if the case failed."""
     features: tuple[str, ...] = ()

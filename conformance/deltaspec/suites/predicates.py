@@ -122,7 +122,7 @@ def _ask(
         )
     except Mismatch as error:
         first, *more = str(error).splitlines()
-        raise Mismatch("\n".join([first, f"  where {sql}", *more])) from None
+        raise error.with_text("\n".join([first, f"  where {sql}", *more])) from None
     _note_skipping(predicate, subject, answer.files_skipped, notes)
 
 

@@ -1,6 +1,7 @@
 """Suite read: the rows of the newest version, complete and in part."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -8,18 +9,33 @@ from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import Scan
 from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.protocol.schema.data_types import Struct
-from deltaspec.suites.checks import Mismatch, Notes, TableUnderTest, check
+from deltaspec.suites.checks import Mismatch, Notes, TableUnderTest, WrongCount, WrongRows, check
+from deltaspec.suites.outcomes import Cause
 from deltaspec_generators.tables.readable import ExpectedVersion
 
 
-def compare_rows(expected: pa.Table, actual: pa.Table, *, optional: pa.Table | None = None) -> None:
-    """Raise `Mismatch` if two bags of rows differ; the answer may also have rows of `optional`."""
+def compare_rows(
+    expected: pa.Table,
+    actual: pa.Table,
+    *,
+    optional: pa.Table | None = None,
+    version: ExpectedVersion | None = None,
+) -> None:
+    """Raise `Mismatch` if two bags of rows differ.
+
+    Args:
+        expected: rows that the answer must have.
+        actual: rows of the answer.
+        optional: rows that the answer may have, too.
+        version: version that was read; None for the newest.
+    """
     try:
         difference = find_row_difference(expected, actual, optional=optional)
     except WrongType as error:
-        raise Mismatch(f"wrong columns or types: {error}") from None
+        cause = Cause(f"wrong columns or types: {error.kind}", ("parquet.column-types",))
+        raise Mismatch(f"wrong columns or types: {error}", cause) from None
     if difference is not None:
-        raise Mismatch(f"wrong rows: {difference}")
+        raise Mismatch(f"wrong rows: {difference}", WrongRows(difference, version))
 
 
 @check(
@@ -51,7 +67,8 @@ def check_row_count(candidate: Candidate, subject: TableUnderTest, notes: Notes)
     """The number of rows, without any column."""
     answer = candidate.scan(Scan(str(subject.location), "", columns=()))
     if answer.num_rows != subject.newest.rows.num_rows:
-        raise Mismatch(f"wrong count: expected {subject.newest.rows.num_rows} rows, got {answer.num_rows}")
+        fact = WrongCount(subject.newest.rows.num_rows, answer.num_rows)
+        raise Mismatch(f"wrong count: expected {fact.expected} rows, got {fact.actual}", fact)
 
 
 @check(
@@ -112,11 +129,13 @@ def list_nested_fields(schema: Struct) -> list[tuple[str, ...]]:
 
 def select_nested_fields(expected: ExpectedVersion, paths: list[tuple[str, ...]]) -> pa.Table:
     """Return these fields as columns; the names of a path are joined by dots."""
-    columns = {}
-    for path in paths:
-        column = expected.rows.column(path[0]).combine_chunks()
-        for name in path[1:]:
-            fields = [column.type.field(position).name for position in range(column.type.num_fields)]
-            column = column.flatten()[fields.index(name)]
-        columns[".".join(path)] = column
-    return pa.table(columns)
+    return pa.table({".".join(path): select_field(expected.rows, path) for path in paths})
+
+
+def select_field(rows: pa.Table, path: Sequence[str]) -> pa.Array:
+    """Return a field of a struct, at any depth, as a column."""
+    column = rows.column(path[0]).combine_chunks()
+    for name in path[1:]:
+        fields = [column.type.field(position).name for position in range(column.type.num_fields)]
+        column = column.flatten()[fields.index(name)]
+    return column

@@ -5,8 +5,11 @@ import msgspec
 from deltaspec.candidates.host import Candidate, Refused
 from deltaspec.candidates.messages import At, Capabilities, Phase, Refusal, Scan, Snapshot
 from deltaspec.report.text import count
-from deltaspec.suites.checks import Mismatch, Notes, TableUnderTest, Weak, check
+from deltaspec.suites.causes import explain_refusal
+from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, Weak, check
+from deltaspec.suites.outcomes import Cause
 from deltaspec.suites.read import compare_rows
+from deltaspec_generators.tables.readable import ReadableTable
 
 
 def list_undeclared_needs(capabilities: Capabilities, subject: TableUnderTest) -> list[str]:
@@ -14,6 +17,16 @@ def list_undeclared_needs(capabilities: Capabilities, subject: TableUnderTest) -
     version = max(each.state.protocol["minReaderVersion"] for each in subject.table.versions)
     too_high = [f"reader version {version}"] if version > capabilities.max_reader_version else []
     return [*sorted(subject.table.features - set(capabilities.reader_features)), *too_high]
+
+
+def describe_unsupported(capabilities: Capabilities, table: ReadableTable) -> str:
+    """Return why a candidate may refuse a table as unsupported: a type or a checkpoint; an empty text if it may not."""
+    types = sorted({*capabilities.types_not_supported} & table.types)
+    if types:
+        return f"the candidate does not support the type {', '.join(types)}"
+    kinds = {"v2" if each.v2 else each.naming for each in table.files.checkpoints}
+    checkpoints = sorted(kinds.intersection(capabilities.checkpoints_not_supported))
+    return f"the candidate does not read {' and '.join(checkpoints)} checkpoints" if checkpoints else ""
 
 
 def request_refusal(candidate: Candidate, location: str, *, at: At | None = None, reads_rows: bool = True) -> Refusal:
@@ -61,9 +74,12 @@ def check_undeclared_features(candidate: Candidate, subject: TableUnderTest, not
     except Weak:
         raise
     except Mismatch as error:
-        raise Mismatch(f"{error}, but the candidate does not declare {', '.join(undeclared)}") from None
+        text = f"{error}, but the candidate does not declare {', '.join(undeclared)}"
+        cause = Cause("tables with features or versions that the candidate does not declare are read")
+        raise Mismatch(text, cause) from None
     if refusal.category != "unsupported":
-        raise Weak(f"refused as {refusal.category}, expected unsupported ({', '.join(undeclared)}): {refusal.message}")
+        text = f"refused as {refusal.category}, expected unsupported ({', '.join(undeclared)}): {refusal.message}"
+        raise Weak(text, Cause(f"undeclared features or versions are refused as {refusal.category}"))
     notes.add("refused", 1)
 
 
@@ -75,15 +91,20 @@ def check_broken_table(candidate: Candidate, subject: TableUnderTest, notes: Not
     try:
         compare_rows(subject.newest.rows, candidate.scan(Scan(str(subject.location), "")).table)
     except Mismatch as error:
-        raise Mismatch(f"the good twin is read incorrectly: {error}") from None
+        raise error.with_text(f"the good twin is read incorrectly: {error}") from None
     except Refused as error:
-        raise Mismatch(f"the good twin is refused, too: {error.refusal.category}: {error.refusal.message}") from None
+        reason = describe_unsupported(candidate.capabilities, subject.table)
+        if error.refusal.category == "unsupported" and reason:
+            raise NotAsked(reason) from None
+        text = f"the good twin is refused, too: {error.refusal.category}: {error.refusal.message}"
+        raise Mismatch(text, explain_refusal(subject.table, error.refusal)) from None
     try:
         refusal = request_refusal(candidate, str(broken.location))
     except Weak:
         raise
     except Mismatch as error:
-        raise Mismatch(f"{error}, although {broken.defect}") from None
+        cause = Cause(f"a table is read although {broken.defect}", broken.requires)
+        raise Mismatch(f"{error}, although {broken.defect}", cause) from None
     order = ("snapshot", "scan", "changes", "commit")
     phase = refusal.phase or "scan"
     if not any(refusal.category == category and order.index(phase) <= order.index(latest)
@@ -91,5 +112,6 @@ def check_broken_table(candidate: Candidate, subject: TableUnderTest, notes: Not
         wanted = " or ".join(dict.fromkeys(category for category, _ in broken.accepted))
         latest = max((latest for _, latest in broken.accepted), key=order.index)
         late = f" in phase {latest} at the latest" if order.index(phase) > order.index(latest) else ""
-        raise Weak(f"refused as {refusal.category} in phase {phase}, expected {wanted}{late}: {refusal.message}")
+        text = f"refused as {refusal.category} in phase {phase}, expected {wanted}{late}"
+        raise Weak(f"{text}: {refusal.message}", Cause(f"{text}, because {broken.defect}", broken.requires))
     notes.add("refused", 1)

@@ -1,11 +1,14 @@
 """Write the results of a run for people and for CI: text, Markdown and JUnit. Text of engines is escaped."""
 
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Sequence
 from shlex import quote
 from xml.etree import ElementTree
 
 from deltaspec.exit_codes import ExitCode
 from deltaspec.report.text import count, escape_text, wrap_text
+from deltaspec.suites.cases import PROGRESS_MESSAGES, STDERR_MEBIBYTES
+from deltaspec.suites.causes import FailureGroup, group_by_cause, list_common_requirements
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.results import SuiteReport
 
@@ -14,7 +17,7 @@ _WIDTH = 100
 
 
 def render_text(report: SuiteReport) -> str:
-    """Return the report for a terminal: suites, each kind of failure once, and the verdict."""
+    """Return the report for a terminal: suites, each cause of failures with its simplest case, and the verdict."""
     candidate, run = report.candidate, report.run
     name = escape_text(f"{candidate.name} {candidate.version}")
     lines = [
@@ -26,12 +29,19 @@ def render_text(report: SuiteReport) -> str:
         outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in counts.items())
         lines.append(f"  {suite:<{width}}  {outcomes}")
     lines += [""] if report.outcomes else []
-    for each, others in _group(report):
-        lines += [*render_failure(each, report.run.candidate, others, report.run.imported), ""]
+    for group in group_by_cause(report.bad):
+        lines += [*_render_group(group, report), ""]
+    if report.warnings:
+        lines += ["Warnings, about what an engine should do:", ""]
+    for group in group_by_cause(report.warnings):
+        lines += [*_render_group(group, report), ""]
+    lines += _list_notes(report)
     reasons = [f"  {check}: {reason} ({number:,})" for check, found in report.not_asked.items()
                for reason, number in found.items()]  # fmt: skip
     if reasons:
         lines += ["Not asked:", *(line for each in reasons for line in _wrap(each, 2)), ""]
+    if report.run.left_out:
+        lines += ["Not asked about:", *(line for each in report.run.left_out for line in _wrap(each, 2)), ""]
     if report.unused_known_failures:
         lines += ["Known failures that match no case of this run:"]
         lines += [*(line for each in report.unused_known_failures for line in _wrap(each, 2)), ""]
@@ -54,7 +64,20 @@ def _describe_claims(report: SuiteReport) -> str:
     return f"declares {features} reader feature{'s' * (features != 1)}, predicates {candidate.predicate}"
 
 
+def _list_notes(report: SuiteReport) -> list[str]:
+    """Return lines about unusual amounts of output."""
+    notes = []
+    for suite, counts in report.counts.items():
+        if size := counts.get(STDERR_MEBIBYTES):
+            notes.append(f"  {suite}: {size:,} MiB written to stderr; the end of each request is kept")
+        if number := counts.get(PROGRESS_MESSAGES):
+            notes.append(f"  {suite}: {count(number, 'progress message')}")
+    return ["Noted:", *notes, ""] if notes else []
+
+
 def _describe_verdict(report: SuiteReport) -> str:
+    if report.run.stopped:
+        return "FAILED: stopped at the first failure; the remaining cases were not run."
     if not report.run.complete:
         return "INCOMPLETE: the candidate died too often; the remaining cases were not run."
     total = report.total
@@ -63,42 +86,75 @@ def _describe_verdict(report: SuiteReport) -> str:
     if report.exit_code and not report.bad:
         return f"FAILED: {count(len(report.unused_known_failures), 'known failure')} matched no case."
     if report.exit_code:
-        kinds = len({(each.check, each.signature) for each in report.bad})
-        return f"FAILED: {len(report.bad):,} of {total.total():,} cases, in {count(kinds, 'kind')} of failure."
-    expected = total[Outcome.EXPECTED_FAILURE]
+        causes = count(len(group_by_cause(report.bad)), "cause")
+        return f"FAILED: {len(report.bad):,} of {total.total():,} cases, with {causes}."
+    expected, warnings = total[Outcome.EXPECTED_FAILURE], total[Outcome.WARNING]
     more = f", {expected:,} failed as listed" if expected else ""
+    more += f", {count(warnings, 'warning')}" if warnings else ""
     conforming = ", ".join(report.conforming_suites) or "no suite"
     claim = "" if len(report.conforming_suites) == len(report.outcomes) else f" Conformance holds for: {conforming}."
     return f"PASSED: {total[Outcome.PASSED]:,} cases{more}, {total[Outcome.NOT_ASKED]:,} not asked.{claim}"
 
 
-def _group(report: SuiteReport) -> list[tuple[CaseResult, int]]:
-    """Return one case of each kind of failure, the shortest history first, with the number of others of its kind."""
-    kinds: dict[tuple[str, str, str], list[CaseResult]] = defaultdict(list)
-    for each in report.bad:
-        kinds[each.check, each.outcome.value, each.signature].append(each)
-    return [(min(found, key=lambda each: len(each.history)), len(found) - 1) for found in kinds.values()]
+def _render_group(group: FailureGroup, report: SuiteReport) -> list[str]:
+    """Return the lines that explain a cause: what it breaks, how many cases show it, and the simplest of them."""
+    cause, checks = group.cause, Counter(each.check for each in group.cases)
+    types = f" (types {', '.join(cause.types)})" if cause.types else ""
+    lines = _wrap(f"{group.simplest.outcome.value.upper()}: {cause.title}{types}", 0)
+    if cause.breaks:
+        lines += _wrap(f"breaks: {', '.join(cause.breaks)}", 2)
+    elif common := list_common_requirements(group):
+        lines += _wrap(f"may break (tested in every case): {', '.join(common)}", 2)
+    shown = ", ".join(f"{check} ({number:,})" for check, number in checks.most_common())
+    lines += _wrap(f"{count(len(group.cases), 'case')}: {shown}", 2)
+    run = report.run
+    simplest = render_failure(group.simplest, run.candidate, run.imported, shows_breaks=False)
+    return [*lines, *(f"  {line}" for line in simplest)]
 
 
-def render_failure(result: CaseResult, candidate: str, others: int = 0, imported: str = "") -> list[str]:
-    """Return the lines that explain a failed case and how to run it again."""
-    head = f"{result.outcome.value.upper():<8} {escape_text(result.case, _MESSAGE_CHARACTERS)}"
-    lines = [head + (f"   (and {others:,} more like it)" if others else "")]
+def render_failure(
+    result: CaseResult, candidate: str, imported: str = "", directory: str = "", *, shows_breaks: bool = True
+) -> list[str]:
+    """Return the lines that explain a failed case and how to run it again.
+
+    Args:
+        result: the case.
+        candidate: as on the command line.
+        imported: directory of an imported case.
+        directory: directory of a saved case.
+        shows_breaks: whether to list what the case breaks.
+    """
+    lines = [f"{result.outcome.value.upper():<8} {escape_text(result.case, _MESSAGE_CHARACTERS)}"]
+    breaks = dict.fromkeys(name for each in result.causes for name in each.breaks)
+    if breaks and shows_breaks:
+        lines += _wrap(f"breaks: {', '.join(breaks)}", 2)
     message = result.message.splitlines()
     for line in message[:_MESSAGE_LINES]:
         lines += _wrap(line, 2)
     lines += [f"  … {count(len(message) - _MESSAGE_LINES, 'more line')}"] if len(message) > _MESSAGE_LINES else []
     if result.history:
-        lines += ["  history:", *(line for each in result.history for line in _wrap(each, 4))]
-    if result.requirements:
-        lines += _wrap(f"requires: {', '.join(result.requirements)}", 2)
-    command = build_replay_command(result, candidate, imported)
+        lines += ["  history:", *(line for each in _merge_versions(result.history) for line in _wrap(each, 4))]
+    if result.requirements and not breaks:
+        lines += _wrap(f"tests: {', '.join(result.requirements)}", 2)
+    command = build_replay_command(result, candidate, imported, directory)
     return [*lines, f"  again: {escape_text(command, _MESSAGE_CHARACTERS)}"]
 
 
-def build_replay_command(result: CaseResult, candidate: str, imported: str = "") -> str:
-    """Return the command that runs a case again."""
-    words = ["deltaspec replay", quote(result.case), "--candidate", quote(candidate)]
+def _merge_versions(history: Sequence[str]) -> list[str]:
+    """Return the operations of a history in one line for each version, such as `0: create the table, append`."""
+    lines: list[str] = []
+    for each in history:
+        version, colon, operation = each.partition(": ")
+        if colon and version.isdecimal() and lines and lines[-1].startswith(f"{version}: "):
+            lines[-1] += f", {operation}"
+        else:
+            lines.append(each)
+    return lines
+
+
+def build_replay_command(result: CaseResult, candidate: str, imported: str = "", directory: str = "") -> str:
+    """Return the command that runs a case again, or a saved case from its directory."""
+    words = ["deltaspec replay", quote(directory or result.case), "--candidate", quote(candidate)]
     return " ".join([*words, *(["--import", quote(imported)] if imported else [])])
 
 
@@ -118,9 +174,9 @@ def render_markdown(report: SuiteReport) -> str:
     lines += [f"| suite | {' | '.join(outcomes)} |", "|-" * (len(outcomes) + 1) + "|"]
     for suite, counts in report.outcomes.items():
         lines.append(f"| {suite} | {' | '.join(str(counts.get(each, '')) for each in outcomes)} |")
-    for each, others in _group(report):
-        lines += ["", f"## {each.outcome}: `{each.case}`" + (f" and {others} more" if others else ""), ""]
-        lines += ["```", *render_failure(each, report.run.candidate, imported=report.run.imported), "```"]
+    for group in group_by_cause(report.bad):
+        lines += ["", f"## {group.simplest.outcome}: {_markdown(group.cause.title)}", ""]
+        lines += ["```", *_render_group(group, report), "```"]
     return "\n".join(
         line.replace("```", "'''") if index and line != "```" else line for index, line in enumerate(lines)
     )
@@ -155,6 +211,9 @@ def _add_junit_case(element: ElementTree.Element, result: CaseResult, candidate:
             return
         case Outcome.NOT_ASKED:
             ElementTree.SubElement(case, "skipped", message=f"not asked: {first}")
+        case Outcome.WARNING:
+            output = ElementTree.SubElement(case, "system-out")
+            output.text = "\n".join(render_failure(result, candidate))
         case Outcome.EXPECTED_FAILURE:
             ElementTree.SubElement(case, "skipped", message=f"known failure: {escape_text(result.known_failure, 300)}")
         case _:

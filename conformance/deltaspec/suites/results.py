@@ -33,7 +33,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     golden: bool = False
     """Whether the golden cases were asked, which then are the only ones."""
     complete: bool
-    """Whether every case was run; False if the candidate died too often."""
+    """Whether every case was run; False if the candidate died too often, or if the run stopped at a failure."""
+    stopped: bool = False
+    """Whether the run stopped at the first failure, as `-x` requests."""
+    left_out: tuple[str, ...] = ()
+    """Tables that were not asked about, each with the reason or the option that asks about them."""
 
 
 class DeclaredRefusals(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,9 +87,15 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in self.cases if each.outcome.is_bad]
 
     @property
+    def warnings(self) -> list[CaseResult]:
+        """Cases that break only what an engine should do."""
+        return [each for each in self.cases if each.outcome is Outcome.WARNING]
+
+    @property
     def conforming_suites(self) -> list[str]:
-        """Suites whose cases were all asked and passed; for the others, conformance cannot be claimed."""
-        return [suite for suite, counts in self.outcomes.items() if set(counts) == {Outcome.PASSED}]
+        """Suites whose cases were all asked and passed, some with warnings; no other can claim conformance."""
+        right = {Outcome.PASSED, Outcome.WARNING}
+        return [suite for suite, counts in self.outcomes.items() if counts and set(counts) <= right]
 
     @property
     def exit_code(self) -> ExitCode:

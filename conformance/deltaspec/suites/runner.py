@@ -31,6 +31,8 @@ class SuitePlan(msgspec.Struct, frozen=True):
     """Selects cases by id; None for all."""
     jobs: int = 1
     """Number of candidates that run at once."""
+    stops_at: Callable[[CaseResult], bool] | None = None
+    """Whether the run stops at a result; None to run every case."""
 
 
 class TableDone(msgspec.Struct, frozen=True):
@@ -75,6 +77,8 @@ def run_suite_plan(open_candidate: Open, plan: SuitePlan, answered: Collection[s
                     running -= 1
                 case TableDone() as table:
                     yield table
+                    if plan.stops_at is not None and any(map(plan.stops_at, table.results)):
+                        return
                 case GivenUp() as error:
                     raise Stopped(str(error)) from None
                 case BaseException() as error:
@@ -109,10 +113,13 @@ def run_table(candidate: Candidate, identity: str, plan: SuitePlan, directory: P
     """Write a table below a directory, run its cases and remove it."""
     with tempfile.TemporaryDirectory(dir=directory) as here:
         subject = plan.corpus.build_subject(identity, Path(here))
-        cases = [
-            each for each in list_cases(candidate.capabilities, [subject], plan.suites) if _is_selected(plan, each)
-        ]
-        return TableDone(identity, tuple(run_case(candidate, each) for each in cases))
+        results = []
+        for case in list_cases(candidate.capabilities, [subject], plan.suites):
+            if _is_selected(plan, case):
+                results.append(run_case(candidate, case))
+                if plan.stops_at is not None and plan.stops_at(results[-1]):
+                    break
+        return TableDone(identity, tuple(results))
 
 
 def _is_selected(plan: SuitePlan, case: Case) -> bool:
@@ -120,17 +127,35 @@ def _is_selected(plan: SuitePlan, case: Case) -> bool:
 
 
 def build_suite_plan(
-    suites: Sequence[SuiteName], seed: int, tables: int, select: Callable[[str], bool] | None = None, jobs: int = 1
+    suites: Sequence[SuiteName],
+    seed: int,
+    tables: int,
+    select: Callable[[str], bool] | None = None,
+    jobs: int = 1,
+    *,
+    written: bool = True,
+    golden: bool = False,
 ) -> SuitePlan:
-    """Return the plan of suites: equally many drawn tables to read and histories to perform, and the written ones."""
+    """Return the plan of suites: as many drawn tables to read as histories to perform, and other tables.
+
+    Args:
+        suites: suites to run.
+        seed: seed of the drawn tables and histories.
+        tables: number of drawn tables, and of drawn histories.
+        select: selects cases by id; None for all.
+        jobs: number of candidates that run at once.
+        written: whether to include the written tables and histories.
+        golden: whether to include the golden cases, if a suite reads tables.
+    """
     reads, catalog, writes = (any(each in suites for each in names) for names in (SUITES, CATALOG_SUITES, WRITE_SUITES))
     corpus = Corpus(
         seed,
         tables if reads else 0,
-        written=reads or catalog,
+        written=written and (reads or catalog),
         catalog_tables=tables if catalog else None,
         histories=tables if writes else 0,
-        written_histories=writes,
+        written_histories=written and writes,
+        golden=golden and reads,
     )
     return SuitePlan(corpus, suites, select, jobs)
 

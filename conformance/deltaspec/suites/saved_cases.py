@@ -7,7 +7,7 @@ failure.json                             check, answer, requirements, history, a
 """
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate
-from deltaspec.candidates.row_comparison import WrongType, find_row_difference, read_kinds
+from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import fill_directory
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.cases import Case, list_cases, run_case
+from deltaspec.suites.causes import group_by_cause
 from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
-from deltaspec.suites.subjects import is_drawn
 from deltaspec_generators.choices import RecordedChoices
 from deltaspec_generators.table_files import write_table
 from deltaspec_generators.tables.corpus import draw_table
@@ -31,8 +31,8 @@ from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.shrinking import shrink
 
 FAILURE, ROWS = "failure.json", "expected/latest/table_content/rows.parquet"
-SHRINK_ATTEMPTS = 300
-"""Tables to try for each kind of failure."""
+SHRINK_ATTEMPTS, SHRINK_SECONDS = 3_000, 15.0
+"""Tables to try for each failure, and the time after which no further one is tried."""
 
 
 class SavedFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,20 +45,28 @@ class SavedFailure(msgspec.Struct, frozen=True, kw_only=True):
     result: CaseResult
 
 
-def select_smallest(results: Iterable[CaseResult]) -> list[CaseResult]:
-    """Return one failed case on a drawn table of each kind of failure, with the shortest history."""
-    found: dict[tuple[object, ...], CaseResult] = {}
-    for each in results:
-        kind = each.check, each.outcome, each.signature, read_kinds(each.message)
-        if each.outcome.is_bad and is_drawn(each.table):
-            found[kind] = min(found.get(kind, each), each, key=lambda result: len(result.history))
-    return list(found.values())
+def select_simplest(results: Iterable[CaseResult], is_chosen: Callable[[str], bool]) -> list[CaseResult]:
+    """Return the simplest failed case of each cause, on tables whose id is chosen."""
+    failed = [each for each in results if each.outcome.has_failed and is_chosen(each.table)]
+    return [group.simplest for group in group_by_cause(failed)]
 
 
 def shrink_failure(
-    candidate: Candidate, result: CaseResult, table: ReadableTable, attempts: int = SHRINK_ATTEMPTS
+    candidate: Candidate,
+    result: CaseResult,
+    table: ReadableTable,
+    attempts: int = SHRINK_ATTEMPTS,
+    seconds: float | None = None,
 ) -> tuple[ReadableTable, CaseResult]:
-    """Return the simplest table found that fails in the same way, and its result."""
+    """Return the simplest table found that fails in the same way, and its result.
+
+    Args:
+        candidate: the engine.
+        result: a failed case.
+        table: its table.
+        attempts: maximum number of tables to try.
+        seconds: time after which no further table is tried; None for no limit.
+    """
     smallest = table, result
 
     def still_fails(simpler: ReadableTable) -> bool:
@@ -69,19 +77,17 @@ def shrink_failure(
         smallest = simpler, found
         return True
 
-    shrink(table.choices, still_fails, attempts=attempts)
+    shrink(table.choices, still_fails, attempts=attempts, seconds=seconds)
     return smallest
 
 
 def is_same_failure(result: CaseResult, simpler: CaseResult) -> bool:
-    """Return whether a simpler case fails in the same way: its rows may differ only as the rows of the result do.
+    """Return whether a simpler case fails in the same way: it has no cause that the result does not have."""
+    return simpler.outcome is result.outcome and bool(simpler.causes) and _list_signs(simpler) <= _list_signs(result)
 
-    A result that does not say how rows differ restricts nothing: its message is older, cut, or not about rows.
-    """
-    if (simpler.outcome, simpler.signature) != (result.outcome, result.signature):
-        return False
-    kinds = read_kinds(result.message)
-    return not kinds or read_kinds(simpler.message) <= kinds
+
+def _list_signs(result: CaseResult) -> set[tuple[str, str]]:
+    return {(each.title, kind) for each in result.causes for kind in each.types or ("",)}
 
 
 def ask_about(candidate: Candidate, result: CaseResult, table: ReadableTable) -> CaseResult | None:

@@ -7,13 +7,12 @@ failure.json    check, answer, requirements and the operations in words
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from deltaspec.candidates.host import Candidate
-from deltaspec.candidates.row_comparison import read_kinds
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import fill_directory
 from deltaspec.suites.all_checks import CHECKS
@@ -22,21 +21,11 @@ from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.history_shrinking import shrink_steps
 from deltaspec.suites.outcomes import CaseResult
 from deltaspec.suites.saved_cases import FAILURE, SavedFailure, is_same_failure
-from deltaspec.suites.subjects import HISTORY, build_history_subject, describe_subject
+from deltaspec.suites.subjects import build_history_subject, describe_subject
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.histories.drawing import Step
 
 HISTORY_FILE = "history.json"
-
-
-def select_shortest(results: Iterable[CaseResult]) -> list[CaseResult]:
-    """Return one failed history of each kind of failure, with the fewest operations."""
-    found: dict[tuple[object, ...], CaseResult] = {}
-    for each in results:
-        kind = each.check, each.outcome, each.signature, read_kinds(each.message)
-        if each.outcome.is_bad and each.table.startswith(f"{HISTORY}."):
-            found[kind] = min(found.get(kind, each), each, key=lambda result: len(result.history))
-    return list(found.values())
 
 
 def perform_again(candidate: Candidate, result: CaseResult, steps: Sequence[Step], directory: Path) -> CaseResult:

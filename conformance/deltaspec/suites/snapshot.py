@@ -8,7 +8,8 @@ from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import Snapshot, SnapshotAnswer, Wanted
 from deltaspec.protocol.files import paths
 from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
-from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
+from deltaspec.suites.checks import Fact, Mismatch, NotAsked, Notes, TableUnderTest, WrongFiles, check
+from deltaspec.suites.outcomes import Cause
 from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
 from deltaspec_generators.tables.readable import ReadableTable
 
@@ -31,10 +32,19 @@ def _has_in_commit_timestamp(table: ReadableTable) -> bool:
     return "inCommitTimestamp" in newest.features and newest.is_enabled(IN_COMMIT_TIMESTAMPS)
 
 
-def compare_value(what: str, expected: Any, actual: Any) -> None:
-    """Raise `Mismatch` if two values differ."""
+def compare_value(what: str, expected: Any, actual: Any, *breaks: str, fact: Fact | None = None) -> None:
+    """Raise `Mismatch` if two values differ.
+
+    Args:
+        what: name of the value.
+        expected: value that the answer must have.
+        actual: value of the answer.
+        breaks: requirements that another value breaks.
+        fact: fact of the mismatch, if the requirements depend on the values.
+    """
     if expected != actual:
-        raise Mismatch(f"wrong {what}: expected {_show(expected)}, got {_show(actual)}")
+        text = f"wrong {what}: expected {_show(expected)}, got {_show(actual)}"
+        raise Mismatch(text, fact or Cause(f"wrong {what}", breaks))
 
 
 def _show(value: Any) -> str:
@@ -45,7 +55,9 @@ def _show(value: Any) -> str:
 @check("snapshot", "log.replay-in-order", operation="snapshot")
 def check_version(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The newest version."""
-    compare_value("version", subject.newest.version, request_snapshot(candidate, subject).version)
+    compare_value(
+        "version", subject.newest.version, request_snapshot(candidate, subject).version, "log.replay-in-order"
+    )
 
 
 @check("snapshot", "protocol.reader-versions", operation="snapshot")
@@ -59,7 +71,7 @@ def check_protocol(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
 
 def compare_protocol(expected: dict[str, Any], actual: dict[str, Any]) -> None:
     """Raise `Mismatch` if two protocols differ in their versions or listed features."""
-    compare_value("protocol", _normalize_protocol(expected), _normalize_protocol(actual))
+    compare_value("protocol", _normalize_protocol(expected), _normalize_protocol(actual), "protocol.latest-holds")
 
 
 def _normalize_protocol(body: dict[str, Any]) -> dict[str, Any]:
@@ -86,9 +98,9 @@ def compare_metadata(expected: dict[str, Any], actual: dict[str, Any], fields: I
     """Raise `Mismatch` if two metadata differ in one of the fields that the candidate shows."""
     for name in fields:
         if name == "schemaString" and name in actual:
-            compare_value("schema", json.loads(expected[name]), _parse_schema(actual[name]))
+            compare_value("schema", json.loads(expected[name]), _parse_schema(actual[name]), "metadata.replaces-whole")
         elif name in actual:
-            compare_value(f"metaData.{name}", expected.get(name), actual[name])
+            compare_value(f"metaData.{name}", expected.get(name), actual[name], "metadata.replaces-whole")
 
 
 def _parse_schema(text: Any) -> Any:
@@ -116,15 +128,19 @@ def check_live_files(candidate: Candidate, subject: TableUnderTest, notes: Notes
     is_decoded = {each.path: each.path in live and each.path not in raw for each in files}
     names = {path: path if decoded else _normalize_path(path, subject) for path, decoded in is_decoded.items()}
     listed = sorted(names[each.path] for each in files)
-    compare_value("live files", sorted(live), listed)
+    missing = frozenset(path for path in raw if _normalize_path(path, subject) not in listed)
+    wrong = WrongFiles(missing, frozenset({*listed} - live.keys()))
+    compare_value("live files", sorted(live), listed, fact=wrong)
     for each in files:
         body = live[names[each.path]]
         if each.size is not None:
-            compare_value(f"size of {each.path}", body["size"], each.size)
+            cause = Cause("wrong size of a live file", ("add.replaces-same-file",))
+            compare_value(f"size of {each.path}", body["size"], each.size, fact=cause)
     uri = f"{subject.location.as_uri()}/"
     if any(each.deletion_vector_id is not None for each in files):
         vectors = {path: _vector_id(replace_table_uri(body, uri)) for path, body in live.items()}
-        compare_value("deletion vectors", vectors, {names[each.path]: each.deletion_vector_id for each in files})
+        listed_vectors = {names[each.path]: each.deletion_vector_id for each in files}
+        compare_value("deletion vectors", vectors, listed_vectors, "add.logical-file-key")
     notes.add("files", len(files))
 
 
@@ -154,7 +170,8 @@ def check_in_commit_timestamp(candidate: Candidate, subject: TableUnderTest, not
     actual = request_snapshot(candidate, subject).in_commit_timestamp
     if actual is None:
         raise NotAsked("the candidate does not show in-commit timestamps")
-    compare_value("in-commit timestamp", subject.newest.timestamp_ms, actual)
+    required = "reconciliation.commit-info-of-its-version"
+    compare_value("in-commit timestamp", subject.newest.timestamp_ms, actual, required)
 
 
 @check("snapshot", "transaction.latest-holds", operation="snapshot")
@@ -164,7 +181,7 @@ def check_transactions(candidate: Candidate, subject: TableUnderTest, notes: Not
     if actual is None:
         raise NotAsked("the candidate does not list transactions")
     expected = {app: body["version"] for app, body in subject.newest.state.transactions.items()}
-    compare_value("transactions", expected, actual)
+    compare_value("transactions", expected, actual, "transaction.latest-holds")
 
 
 @check("snapshot", "domain.readers-support-all", operation="snapshot")
@@ -175,4 +192,6 @@ def check_domains(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
         raise NotAsked("the candidate does not list domains")
     expected = {name: body["configuration"] for name, body in subject.newest.state.domains.items()}
     hidden = [name for name in expected if name.startswith(SYSTEM_PREFIX) and name not in actual]
-    compare_value("domains", {name: text for name, text in expected.items() if name not in hidden}, actual)
+    shown = {name: text for name, text in expected.items() if name not in hidden}
+    required = "domain.removed-hidden" if actual.keys() - shown.keys() else "domain.readers-support-all"
+    compare_value("domains", shown, actual, required)

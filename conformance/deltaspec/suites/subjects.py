@@ -50,7 +50,7 @@ class Corpus(msgspec.Struct, frozen=True):
         written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
         drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
         if self.catalog_tables is not None:
-            written += [f"{CATALOG}.{name}" for name in CATALOG_TABLES]
+            written += [f"{CATALOG}.{name}" for name in CATALOG_TABLES] if self.written else []
             drawn += [f"{CATALOG}.{self.seed}.{number}" for number in range(self.catalog_tables)]
         histories = [f"{HISTORY}.{name}" for name in WRITTEN_HISTORIES] if self.written_histories else []
         histories += [f"{HISTORY}.{self.seed}.{number}" for number in range(self.histories)]
@@ -75,6 +75,11 @@ def _list_golden_cases() -> list[GoldenCase]:
 def is_drawn(identity: str) -> bool:
     """Return whether an id names a drawn table."""
     return identity.startswith(f"{DRAWN}.")
+
+
+def is_history(identity: str) -> bool:
+    """Return whether an id names a history."""
+    return identity.startswith(f"{HISTORY}.")
 
 
 def describe_subject(identity: str) -> TableUnderTest:

@@ -14,7 +14,14 @@ from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import At, Changes, Scan, Snapshot, SnapshotAnswer
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.errors import DeltaspecError
-from deltaspec.protocol.log.file_names import CommitName, parse_log_file_name
+from deltaspec.protocol.log.file_names import (
+    ChecksumName,
+    ClassicCheckpoint,
+    CommitName,
+    MultipartCheckpoint,
+    UuidCheckpoint,
+    parse_log_file_name,
+)
 from deltaspec.report.report_types import Report
 from deltaspec.report.text import escape_text
 from deltaspec.validation.options import Options, RunSettings
@@ -86,6 +93,13 @@ def find_newest_version(table: Path) -> int:
     return max(list_versions(table), default=-1)
 
 
+def list_derived_versions(table: Path, kind: str) -> set[int]:
+    """List the versions that have a checkpoint or a version checksum, by the kind of the operation that writes it."""
+    wanted = ChecksumName if kind == "checksum" else (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint)
+    names = (parse_log_file_name(each.name) for each in (table / LOG).iterdir())
+    return {each.version for each in names if isinstance(each, wanted)}
+
+
 def validate_history(table: Path, ignored: Collection[str] = (), catalog_commits: Path | None = None) -> Report:
     """Validate a table with its history at level rows, without the rules with these codes.
 
@@ -142,10 +156,14 @@ class TableReader:
     def read_changes(self, start: int, end: int) -> pa.Table:
         """Read the changes of versions as deleted and inserted rows, with an additional column `_change_type`."""
         table = self._reader.changes(Changes(self._table, "", start, end)).table
-        table = table.drop_columns([name for name in _ADDED_COLUMNS if name in table.column_names])
-        kinds = table.column(CHANGE_TYPE).to_pylist()
-        plain = pa.array([_PLAIN_TYPES.get(each, each) for each in kinds], pa.string())
-        return table.set_column(table.schema.get_field_index(CHANGE_TYPE), CHANGE_TYPE, plain)
+        return build_plain_changes(table.drop_columns([name for name in _ADDED_COLUMNS if name in table.column_names]))
+
+
+def build_plain_changes(changes: pa.Table) -> pa.Table:
+    """Return changes with updated rows as deleted and inserted ones."""
+    kinds = changes.column(CHANGE_TYPE).to_pylist()
+    plain = pa.array([_PLAIN_TYPES.get(each, each) for each in kinds], pa.string())
+    return changes.set_column(changes.schema.get_field_index(CHANGE_TYPE), CHANGE_TYPE, plain)
 
 
 def describe_files(paths: tuple[str, ...]) -> str:

@@ -43,12 +43,20 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 _KEPT_OF_FINGERPRINT = 10
 """Findings with one fingerprint that are kept, so that new ones among them can be shown."""
 _DERIVED = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, CompactionName, SidecarName, StagedCommit)
-_LOSSES = ("DAT001", "DAT004", "PQT001", "DVX009", "DVX010", "DVX011", "DVX012", "DVX013", "DVX014")
-"""Rules that find a data file or deletion vector that is lost: missing, or not readable."""
+_LOSSES = frozenset(
+    (
+        *("DAT001", "DAT004", "FIL003", "PQT001", "PQT010", "PQT013", "PQT019", "PQT034", "PQT037", "RID037"),
+        *("DVX009", "DVX010", "DVX011", "DVX012", "DVX013", "DVX014", "DVX022", "DVX023"),
+    )
+)
+"""Rules that find a data file, a column of it or a deletion vector that is lost: missing, outside, or not readable."""
+INVALID_EXPRESSIONS = {"CON004": ("property", "CHECK constraint"), "VAR003": ("column", "the expression of")}
+"""Rules that find an expression that nobody can evaluate: column with its name, and its title in ledger entries."""
 UNDECODABLE_LINES = frozenset(
     (
         "LIN001",
         "LIN002",
+        "LIN006",
         "LIN010",
         "LIN011",
         "LIN012",
@@ -62,7 +70,7 @@ UNDECODABLE_LINES = frozenset(
     )
 )
 """Rules that find a line of a log file that cannot be decoded."""
-_LOG_LOSSES = frozenset(("CKP001", "CKP022", "CKP024")) | UNDECODABLE_LINES
+_LOG_LOSSES = frozenset(("CKP001", "CKP020", "CKP022", "CKP024")) | UNDECODABLE_LINES
 """Rules that find a checkpoint, a sidecar or a line that is lost. The file is in the column `file`."""
 _MAX_LOST_FILES = 100_000
 """Number of lost files whose unchecked rules are accepted with their findings."""
@@ -212,8 +220,8 @@ class AcceptedFindings:
                 found[source] += number
         return found
 
-    def list_lost_files(self, acceptance: Acceptance) -> dict[str, set[str]]:
-        """Return the files that are lost, or in part, and whose findings are accepted, by rule."""
+    def list_lost(self, acceptance: Acceptance) -> dict[str, set[str]]:
+        """Return what is lost, or in part, and whose findings are accepted, by rule: files, or names of expressions."""
         found: dict[str, set[str]] = {}
         for (code, source), files in self._lost.items():
             if _count_excess(acceptance, source, self._counts[code, source]) <= 0:
@@ -291,6 +299,7 @@ class AcceptedFindings:
     def _note_lost(self, rule: Rule, rows: pl.DataFrame, sources: Iterable[int | str]) -> None:
         """Record the files of findings that say that a file is lost, by what may accept them."""
         column = "path" if rule.code in _LOSSES else "file" if rule.code in _LOG_LOSSES else None
+        column = INVALID_EXPRESSIONS.get(rule.code, (column,))[0]
         if column is not None and sum(map(len, self._lost.values())) < _MAX_LOST_FILES:
             for path, source in zip(rows[column], sources, strict=True):
                 self._lost.setdefault((rule.code, source), set()).add(path)

@@ -15,8 +15,9 @@ import polars as pl
 
 from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import CATALOG, FEATURE_PREFIX, Finding, NotChecked
+from deltaspec.rules.harms import HARMS_OF_RULES
 from deltaspec.rules.registry import Rule
-from deltaspec.scales import LEVELS
+from deltaspec.scales import HARMS, LEVELS, SEVERITIES
 from deltaspec.validation.acceptance import Acceptance, AcceptedFindings
 from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
 from deltaspec.validation.kept_findings import KeptFindings, build_findings
@@ -24,6 +25,20 @@ from deltaspec.validation.ledger import Ledger
 from deltaspec.validation.rule_set import RuleSet, select_new_hits
 from deltaspec.views.base import View
 from deltaspec.views.files.file_actions import deletion_vectors
+
+_HARMS = list(HARMS)
+
+
+def order_by_harm(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings in report order: by severity, what the defect does to users, rule, and location."""
+    return sorted(
+        findings,
+        key=lambda each: (
+            SEVERITIES.index(each.severity),
+            _HARMS.index(HARMS_OF_RULES.get(each.rule, "format")),
+            each.sort_key,
+        ),
+    )
 
 
 class Findings:
@@ -68,12 +83,12 @@ class Findings:
 
     @property
     def sorted_findings(self) -> list[Finding]:
-        """The findings that the user does not accept, the first of each rule, in report order: most severe first."""
+        """The findings that the user does not accept, the first of each rule, in report order: severity, then harm."""
         kept = KeptFindings[str](self._samples)
         kept.merge(self._kept)
         for finding in [] if self.acceptance is None else self.accepted.list_new(self.acceptance):
             kept.add(finding.rule, [finding])
-        return sorted(chain.from_iterable(found for _, found in kept.items()), key=lambda finding: finding.sort_key)
+        return order_by_harm(chain.from_iterable(found for _, found in kept.items()))
 
     @property
     def not_checked(self) -> list[NotChecked]:

@@ -50,6 +50,25 @@ COMMITS_MISSING = "commits before version {} are missing"
 """Reason if commits are missing that readers of the validated version need."""
 NOT_REPLAYED = "versions after {} cannot be replayed: {} missing{}"
 """Reason if older commits are missing."""
+OTHER_FORMAT = "data files are of the format {} (S39)"
+"""Reason if the metadata names another format than Parquet."""
+MISSPELLED_CONSTRAINT = "CHECK constraint {} is not evaluated: the case of its prefix is a silent point (S62)"
+_CONSEQUENCES = (
+    "the schema of the rows is not known",
+    "the table's schema is not known",
+    "the schema of version {} is not known",
+    "the schema of the table is not known",
+    "the schema of the table cannot be read",
+    "the schema has no partition column {}",
+    "the protocol{}not known",
+    "the metadata of the table is not known",
+    "a version of the table is not known, so a name in a file may belong to a dropped column",
+    "an action that may contain the high-water mark cannot be decoded",
+    "an action of its commits cannot be decoded",
+    "the types in files of the first checkpoint, which version {} changes, are not known",
+    "it is not known how long {} are kept",
+)
+"""Reasons of what cannot be decided because another part of the log is lost or malformed."""
 _Location = tuple[str, str | None]
 """A reason, and the file that it applies to."""
 
@@ -169,11 +188,20 @@ def is_count_of_missing(reason: str) -> bool:
     return reason.endswith(MORE_MISSING.rpartition("{:,}")[2])
 
 
-def find_rule_of_missing_commits(reason: str) -> str | None:
-    """Return the rule that reports the missing commits of which an entry of the ledger speaks; None for others."""
+def find_reporting_rules(reason: str) -> frozenset[str]:
+    """Return the rules that report what an entry speaks of: missing commits, a format, a name; empty for others."""
+    if _matches(OTHER_FORMAT, reason):
+        return frozenset({"MET009"})
+    if _matches(MISSPELLED_CONSTRAINT, reason):
+        return frozenset({"CFG006"})
     if reason == EMPTIED or _matches(COMMITS_MISSING, reason):
-        return "LOG001"
-    return "LOG010" if _matches(NOT_REPLAYED, reason) else None
+        return frozenset({"LOG001", "CAT005"})  # the second one if a catalog may know the commits
+    return frozenset({"LOG010"}) if _matches(NOT_REPLAYED, reason) else frozenset()
+
+
+def is_consequence(reason: str) -> bool:
+    """Return whether an entry of the ledger only follows from damage that a finding or another entry names."""
+    return any(_matches(each, reason) for each in _CONSEQUENCES)
 
 
 def _matches(template: str, reason: str) -> bool:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from deltaspec.protocol.features.catalog_managed import FEATURE
 from deltaspec.protocol.log.file_names import CommitName, SidecarName, StagedCommit, parse_log_file_name
+from deltaspec.protocol.property_names import CONSTRAINT_PREFIX
 from deltaspec.report.report_types import (
     CATALOG,
     FEATURE_PREFIX,
@@ -32,11 +33,16 @@ from deltaspec.report.report_types import (
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
 from deltaspec.scales import SEVERITIES
-from deltaspec.validation.acceptance import UNDECODABLE_LINES
+from deltaspec.validation.acceptance import INVALID_EXPRESSIONS, UNDECODABLE_LINES
 from deltaspec.validation.advice import add_advice, list_report_steps
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
-from deltaspec.validation.ledger import find_rule_of_missing_commits, find_unused_rules, is_count_of_missing
+from deltaspec.validation.ledger import (
+    find_reporting_rules,
+    find_unused_rules,
+    is_consequence,
+    is_count_of_missing,
+)
 from deltaspec.validation.log.staged_files import list_unpublished
 from deltaspec.validation.log.undecided import describe_unknown_readers
 from deltaspec.validation.options import Options
@@ -81,14 +87,14 @@ def build_report(result: RunResult, backend: str) -> Report:
     undecided = drop_unused_rules(findings.not_checked, facts.state)
     accepted = _find_accepted_reasons(result)
     ledger = build_ledger([*undecided, *list_blocked_rules(options)], options.accept_unchecked, accepted)
-    ledger = _accept_losses(ledger, findings)
-    decided = {*evaluated, *(entry.rule for entry in ledger)}
-    not_applicable = [code for code in selection.in_level if code not in decided]
-    ledger = [replace(each, file=_name_source(each.file, options)) for each in ledger]
     counts: dict[str, int] = {
         severity: sum(number for code, number in totals.items() if RULES[code].severity_in(revision) == severity)
         for severity in SEVERITIES
     }
+    ledger = _accept_losses(ledger, findings, has_violations=counts["violation"] > 0)
+    decided = {*evaluated, *(entry.rule for entry in ledger)}
+    not_applicable = [code for code in selection.in_level if code not in decided]
+    ledger = [replace(each, file=_name_source(each.file, options)) for each in ledger]
     refusal = facts.state.refusal
     shown = [
         replace(each, fingerprint=compute_fingerprint(each, context.store.root), file=_name_finding(each, options))
@@ -313,16 +319,22 @@ def build_ledger(
     ]
 
 
-def _accept_losses(ledger: list[NotChecked], findings: Findings) -> list[NotChecked]:
+def _accept_losses(ledger: list[NotChecked], findings: Findings, *, has_violations: bool) -> list[NotChecked]:
     """Flag what could not be checked because of a lost file or commit whose finding is accepted.
 
     A file with a lost deletion vector is read, so only rules of level rows depend on it. Lines that cannot be decoded
     leave no other reason accepted for their file. What missing commits leave unchecked is accepted if all findings
-    about them are.
+    about them are. What only follows from damage elsewhere, such as an unknown schema, is accepted if no violation is
+    left: its cause then is an accepted finding, or another entry that is not accepted.
     """
     if findings.acceptance is None:
         return ledger
-    lost = findings.accepted.list_lost_files(findings.acceptance)
+    lost = findings.accepted.list_lost(findings.acceptance)
+    expressions = tuple(
+        f"{title} {name.removeprefix(CONSTRAINT_PREFIX)[:80]} is not evaluated: "
+        for code, (_, title) in INVALID_EXPRESSIONS.items()
+        for name in lost.pop(code, ())
+    )
     without_vector = {file for code, files in lost.items() if code.startswith("DVX") for file in files}
     with_lines = {file for code, files in lost.items() if code in UNDECODABLE_LINES for file in files}
     others = {code: files for code, files in lost.items() if code not in UNDECODABLE_LINES}
@@ -334,7 +346,9 @@ def _accept_losses(ledger: list[NotChecked], findings: Findings) -> list[NotChec
         or (each.file in with_lines and each.reason.endswith("cannot be decoded"))
         or (each.file in without_vector and each.rule in RULES and RULES[each.rule].level == "rows")
         or ("DAT001" in accepted_rules and is_count_of_missing(each.reason))
-        or find_rule_of_missing_commits(each.reason) in accepted_rules
+        or not accepted_rules.isdisjoint(find_reporting_rules(each.reason))
+        or each.reason.startswith(expressions)
+        or (accepted_rules and not has_violations and is_consequence(each.reason))
         else each
         for each in ledger
     ]

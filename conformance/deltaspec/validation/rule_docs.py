@@ -36,6 +36,7 @@ def build_rule_doc(code: str) -> RuleDoc:
         requirement.reading or "",
         rule.fix_class,
         rule.fix_cases,
+        rule.harm,
     )
 
 

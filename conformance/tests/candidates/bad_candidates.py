@@ -305,6 +305,24 @@ class StartsGrandchild(Good):
         os._exit(3)
 
 
+class SendsNotANumber(Good):
+    def misbehave(self, request: dict[str, Any]) -> None:
+        self.write(b'{"seq": %d, "error": {"category": "io", "message": "", "retryable": NaN}}\n' % self.seq)
+
+
+class SendsInfinity(Good):
+    def misbehave(self, request: dict[str, Any]) -> None:
+        self.send(ok={"path": request["out"], "num_rows": float("inf")})
+
+
+class FloodsProgress(Good):
+    def misbehave(self, request: dict[str, Any]) -> None:
+        line = json.dumps({"seq": self.seq, "progress": {"done": 1}}).encode() + b"\n"
+        for _ in range(100):
+            self.write(line * 1000)
+        self.answer(request)
+
+
 class FloodsStderr(Good):
     def misbehave(self, request: dict[str, Any]) -> None:
         line = b"x" * 1023 + b"\n"

@@ -11,6 +11,7 @@ import pytest
 
 from deltaspec.candidates import messages
 from deltaspec.protocol.features.catalog_managed import CatalogAnswer, RatifiedCommit
+from deltaspec.protocol.features.table_features import FEATURES
 
 HARNESSES = Path(__file__).parents[2] / "harnesses"
 RUST = HARNESSES / "kernel_rust"
@@ -91,6 +92,23 @@ def test_page_of_a_java_harness_names_the_version_of_the_library(name: str, vers
 
 def test_every_java_module_is_built() -> None:
     assert tuple(each.text for each in _find_all(".", "module")) == JAVA_MODULES
+
+
+def test_go_answers_and_declares_what_the_messages_have() -> None:
+    main, log = ((HARNESSES / "go" / name).read_text() for name in ("main.go", "log.go"))
+    answered = set(re.findall(r'^\tcase "(\w+)":', main, re.MULTILINE))
+    (operations,) = re.findall(r'"ops": +\[\]string\{(.*?)\}', main)
+    assert set(re.findall(r"\w+", operations)) == answered - OUTER_OPERATIONS
+    (capabilities,) = re.findall(r"capabilities = .*?\{\n(.*?)\n\}", main, re.DOTALL)
+    fields = {each.name for each in msgspec.structs.fields(messages.Capabilities)}
+    assert set(re.findall(r'^\t"(\w+)":', capabilities, re.MULTILINE)) <= fields
+    (features,) = re.findall(r"readerFeatures = \[\]string\{(.*?)\}", log)
+    assert set(re.findall(r"\w+", features)) <= set(FEATURES)
+
+
+def test_page_of_the_go_harness_names_the_version_of_arrow() -> None:
+    (version,) = re.findall(r"arrow-go/v18 v([\d.]+)", (HARNESSES / "go/go.mod").read_text())
+    assert version in (HARNESSES / "go/README.md").read_text()
 
 
 def _find_all(folder: str, path: str) -> list[ElementTree.Element]:

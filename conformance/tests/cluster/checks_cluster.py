@@ -159,8 +159,9 @@ def test_executors_with_another_release(two_workers: Cluster, valid: Path) -> No
     folder = two_workers.folder / "older"
     with tarfile.open(SHIPPED) as archive:
         archive.extractall(folder, filter="tar")
-    (module,) = folder.glob("lib/python*/site-packages/deltaspec/__init__.py")
-    module.write_text('__version__ = "0.0.1"\n')
+    (package,) = folder.glob("lib/python*/site-packages/deltaspec")
+    (package / "version.py").write_text('__version__ = "0.0.1"\n')
+    (package / "build.py").unlink()  # older releases did not state their build
     python = str(folder / "bin" / "python")
     found = validate(valid, "--backend", f"spark={two_workers.url}", **shipped(None, python))
     assert (found.code, found.output) == (2, "")

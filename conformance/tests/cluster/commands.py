@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 TIMEOUT_SECONDS = 6 * 60
+_END_OF_PROGRESS = " in all\n"
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class CompletedRun:
     code: int
     output: str
     errors: str
-    """Output on stderr."""
+    """Output on stderr, without lines of progress, which depend on the load of the machine."""
 
     @property
     def report(self) -> dict[str, Any]:
@@ -60,7 +61,8 @@ def wait_for(process: subprocess.Popen[str]) -> CompletedRun:
         output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
     finally:
         process.kill()
-    return CompletedRun(process.returncode, output, errors)
+    kept = (line for line in errors.splitlines(keepends=True) if not line.endswith(_END_OF_PROGRESS))
+    return CompletedRun(process.returncode, output, "".join(kept))
 
 
 def validate(table: Path | str, *options: str, **environment: str) -> CompletedRun:

@@ -10,7 +10,7 @@ from helpers.reports import make_finding, not_checked, report
 from msgspec.structs import replace
 
 import deltaspec.validation.run
-from deltaspec.commands.configuration import STORAGE_OPTIONS, TABLES, load_configuration
+from deltaspec.commands.configuration import STORAGE_OPTIONS, TABLES, load_configuration, load_contacts
 from deltaspec.commands.validate import validate
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.exit_reason import explain_exit_code
@@ -88,7 +88,11 @@ def test_file_is_named_on_stderr(table: Path) -> None:
 def test_example_in_the_readme_is_a_configuration(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAKE_KEY", "hunter22")
     readme = (Path(__file__).parents[3] / "README.md").read_text()
-    (example,) = (each.partition("```")[0] for each in readme.split("```toml\n")[1:] if "[tables." in each)
+    example, contacts = (each.partition("```")[0] for each in readme.split("```toml\n")[1:] if "[tables." in each)
+    assert load(contacts, "s3://lake/sales/orders").values == {}
+    told = load_contacts(None)
+    assert (told.get_owner("s3://lake/sales/a"), told.get_severity("s3://lake/sales/a")) == ("sales-data", "violation")
+    assert (told.get_owner("s3://lake/web/a"), told.get_severity("s3://lake/web/a")) == ("", "warning")
     assert load(example).values == {"level": "footers", "fail-on": "warning"}
     found = load(example, "s3://lake/orders")
     assert found.values == {"level": "log", "fail-on": "warning"}

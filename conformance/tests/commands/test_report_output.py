@@ -119,7 +119,9 @@ def test_step_summary_is_extended_and_other_files_are_replaced(
 
 
 def test_parquet_is_not_printed_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [each.path for each in plan_reports("text", None, ["parquet"], ENVIRONMENT, format_is_given=False)] == [None]
+    assert [
+        each.path for each in plan_reports("text", None, ["parquet"], ENVIRONMENT, None, format_is_given=False)
+    ] == [None]
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     with pytest.raises(InvalidUsage, match="parquet is not for terminals"):
-        plan_reports("text", None, ["parquet"], ENVIRONMENT, format_is_given=False)
+        plan_reports("text", None, ["parquet"], ENVIRONMENT, None, format_is_given=False)

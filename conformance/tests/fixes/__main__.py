@@ -1,8 +1,8 @@
-"""Prove the fixes of class `command`; write `reports/fixes.json` and `reports/fixes.md`.
+"""Prove the fixes of class `command` and `repair`; write `reports/fixes.json`, `planned-fixes.json` and `fixes.md`.
 
-python -m fixes [RULES]      (in conformance/tests; `nox -s fixes` does it)
+python -m fixes [plans | RULES]      (in conformance/tests; `nox -s fixes` does it)
 
-With codes of rules, only their results are replaced.
+With codes of rules, only their results of commands are replaced. `plans` replaces only the plans, and needs no Spark.
 """
 
 import sys
@@ -10,14 +10,19 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from fixes.plans import plan_every_table
 from fixes.proof import list_subjects, prove
-from fixes.results import list_unproved, save_results
+from fixes.results import list_unproved, save_plans, save_results
 from spark.session import start
 
 
 def main(codes: list[str]) -> int:
     """Prove the fixes; return 1 if a fix is not proved."""
     warnings.simplefilter("ignore")
+    if codes in ([], ["plans"]):
+        save_plans(plan_every_table())
+    if codes == ["plans"]:
+        return 0
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         spark = start(f"{folder}/warehouse")

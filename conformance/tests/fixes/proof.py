@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from spark.session import checkpoint
 import deltaspec
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.serve import EngineError
-from deltaspec.fix_cases import FixCase, fill_commands, select_case
+from deltaspec.fix_cases import DELTA_RS, DELTA_SPARK, FixCase, fill_commands, select_case
 from deltaspec.report.report_types import CATALOG, Finding, Report
 from deltaspec.rules import RULES
 from deltaspec.scales import Level
@@ -28,6 +29,8 @@ from planted_tables.faults.all_faults import PLANTED_FAULTS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_PACKAGES = {DELTA_SPARK: "delta-spark", DELTA_RS: "deltalake"}
+"""Packages by engine."""
 _COMMIT = re.compile(r"\d{20}")
 
 
@@ -105,10 +108,10 @@ def _applies(code: str, number: int, name: str) -> bool:
 
 
 def prove(spark: SparkSession, subject: Subject, folder: Path) -> Outcome:
-    """Execute the commands of a case with Delta Spark on a table with the defect.
+    """Execute the commands of a case on a table with the defect.
 
     Args:
-        spark: a session with Delta Spark.
+        spark: a session with Delta Spark, for its commands and for checkpoints.
         subject: the table and the case.
         folder: an empty folder for the table.
     """
@@ -119,9 +122,10 @@ def prove(spark: SparkSession, subject: Subject, folder: Path) -> Outcome:
 
 
 def prove_table(spark: SparkSession, subject: Subject, table: Path, level: Level) -> Outcome:
-    """Execute the commands of a case with Delta Spark on a table that exists."""
+    """Execute the commands of a case on a table that exists."""
     case = RULES[subject.rule].fix_cases[subject.case]
-    outcome = Outcome(subject.rule, subject.case, case.commands, case.engine, version("delta-spark"), subject.table)
+    engine = version(_PACKAGES[case.engine])
+    outcome = Outcome(subject.rule, subject.case, case.commands, case.engine, engine, subject.table)
     before = validate(table, level)
     finding = _find(before, subject.rule)
     if finding is None or before.version is None:
@@ -129,7 +133,9 @@ def prove_table(spark: SparkSession, subject: Subject, table: Path, level: Level
     left_out = finding.column if any(each.startswith("UPDATE") for each in case.commands) else None
     contents = [read_content(table, number, left_out) for number in range(before.version + 1)]
     commands = fill_commands(case, str(table), finding.evidence | {"column": finding.column})
-    failure = _execute(spark, commands) if commands else "a value cannot be in a command"
+    existing = [each for each in contents[-1].files or () if (table / each.rpartition(" ")[0]).exists()]
+    execute = _execute_with_delta_rs if case.engine == DELTA_RS else partial(_execute, spark)
+    failure = execute(commands) if commands else "a value cannot be in a command"
     if failure:
         return msgspec.structs.replace(outcome, failure=failure)
     after = validate(table, level)
@@ -145,6 +151,8 @@ def prove_table(spark: SparkSession, subject: Subject, table: Path, level: Level
         failure = "earlier versions have other rows than before"
     elif now.files is None:
         failure = "the reference reader refuses the new version"
+    elif case.loses:
+        failure = "" if now.files == existing and now.rows is not None else "other rows are lost than those of no file"
     elif now.rows is not None and now.rows != _find_last_rows(contents):
         failure = "the new version has other rows than before"
     elif now.rows is None and contents[-1].files not in (None, now.files):
@@ -207,6 +215,19 @@ def _execute(spark: SparkSession, commands: list[str]) -> str:
         except (PySparkException, Py4JError) as refusal:
             reason = re.search(r"\[[A-Z_.]{8,}\]", str(refusal))
             return f"refused: {reason[0] if reason else str(refusal).splitlines()[0]}"
+    return ""
+
+
+def _execute_with_delta_rs(commands: list[str]) -> str:
+    """Execute expressions of Python; return why delta-rs refused one, or an empty text."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    for command in commands:
+        try:
+            eval(command, {"DeltaTable": DeltaTable})
+        except (DeltaError, OSError) as refusal:
+            return f"refused: {str(refusal).splitlines()[0]}"
     return ""
 
 

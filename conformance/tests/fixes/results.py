@@ -5,20 +5,30 @@ from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
+from fixes.plans import PlanOutcome
 from fixes.proof import Outcome, iter_command_cases
 
 from deltaspec.rules import RULES
 from deltaspec.scales import FIX_CLASSES
 
 REPORTS = Path(__file__).parents[3] / "reports"
-RESULTS, PAGE = REPORTS / "fixes.json", REPORTS / "fixes.md"
+RESULTS, PLANS, PAGE = REPORTS / "fixes.json", REPORTS / "planned-fixes.json", REPORTS / "fixes.md"
 _HEAD = """# Proved fixes
 
 `nox -s fixes` executes the commands of each fix of class `command` on tables with the defect, and writes this page. A
 fix is proved if the engine executes its commands, the finding is gone, no rule finds a new violation, and the rows and
-all earlier versions are as before. A table without data files has its live files compared. *In the new version* means
-that the old commit, as long as the log has it, is still reported.
+all earlier versions are as before, except for rows that the fix says are lost. A table without data files has its live
+files compared. *In the new version* means that the old commit, as long as the log has it, is still reported.
 
+"""
+
+
+_PLANS_HEAD = """
+## Planned repairs
+
+`deltaspec repair` plans the fixes of class `repair`. These are its plans for tables with the defect, with the choices
+that a plan lists if nothing else ends the finding. *After log cleanup* means that the state is repaired, and that the
+old commit shows the finding until then.
 """
 
 
@@ -38,8 +48,20 @@ def save_results(outcomes: list[Outcome], *, codes: Collection[str] = ()) -> lis
         outcomes = [*(each for each in load_results() if each.rule not in codes), *outcomes]
     outcomes = sorted(outcomes, key=lambda each: (each.rule, each.case, each.table))
     RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(outcomes), indent=1) + b"\n")
-    PAGE.write_text(render_page(outcomes), "utf-8")
+    PAGE.write_text(render_page(outcomes, load_plans()), "utf-8")
     return outcomes
+
+
+def load_plans() -> list[PlanOutcome]:
+    """Return the recorded outcomes of plans."""
+    return msgspec.json.decode(PLANS.read_bytes(), type=list[PlanOutcome])
+
+
+def save_plans(outcomes: list[PlanOutcome]) -> None:
+    """Write the outcomes of plans, and the page."""
+    outcomes = sorted(outcomes, key=lambda each: (each.rule, each.table))
+    PLANS.write_bytes(msgspec.json.format(msgspec.json.encode(outcomes), indent=1) + b"\n")
+    PAGE.write_text(render_page(load_results(), outcomes), "utf-8")
 
 
 def list_unproved(outcomes: list[Outcome]) -> list[str]:
@@ -55,13 +77,18 @@ def list_unproved(outcomes: list[Outcome]) -> list[str]:
     ]
 
 
-def render_page(outcomes: list[Outcome]) -> str:
-    """Return the page as Markdown: the fixes by class, and each run."""
+def render_page(outcomes: list[Outcome], plans: list[PlanOutcome]) -> str:
+    """Return the page as Markdown: the fixes by class, each run, and each plan."""
     counts = Counter(rule.fix_class for rule in RULES.values())
     lines = ["| class of the most frequent case | rules | |", "|-|-|-|"]
     lines += [f"| `{name}` | {counts[name]} | {meaning} |" for name, meaning in FIX_CLASSES.items()]
     lines += ["", "| rule | class | commands | engine | table | outcome |", "|-|-|-|-|-|-|"]
     lines += [f"| {' | '.join(_list_cells(each))} |" for each in outcomes]
+    lines += [_PLANS_HEAD, "| rule | table | choices | repairs | outcome |", "|-|-|-|-|-|"]
+    for each in plans:
+        choices, kinds = (" ".join(f"`{text}`" for text in texts) for texts in (each.choices, each.kinds))
+        reason = f": {each.reason}" if each.reason else ""
+        lines.append(f"| {each.rule} | {each.table} | {choices} | {kinds} | {each.outcome}{reason.replace('|', '/')} |")
     return _HEAD + "\n".join(lines) + "\n"
 
 
@@ -70,6 +97,8 @@ def _list_cells(outcome: Outcome) -> list[str]:
     compared = "no data files" if outcome.rows is None else f"{outcome.rows} rows"
     proved = f"gone {outcome.gone}; {compared}, {outcome.versions} earlier versions as before"
     commands = "<br>".join(f"`{each}`" for each in outcome.commands)
+    if case.loses:
+        proved += f"; lost: {case.loses}"
     return [
         outcome.rule + (f", if {case.condition}" if case.condition else ""),
         case.fix_class,

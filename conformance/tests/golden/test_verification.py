@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from deltaspec.golden.case_format import AcceptedError
 from deltaspec.golden.corpus import StoredCase, load_corpus
-from deltaspec.golden.coverage import compute_coverage
+from deltaspec.golden.coverage import compute_coverage, count_by_revision, render_coverage
 from deltaspec.golden.verification import verify_case
+from deltaspec.requirements import load_requirements
 from deltaspec.suites.subjects import Corpus, build_subject, describe_subject
 
 CORPUS = load_corpus()
@@ -105,3 +106,16 @@ def test_golden_cases_are_subjects(tmp_path: Path) -> None:
     assert (subject.location / "part-00001.parquet").exists()
     assert not (subject.broken.location / "part-00001.parquet").exists()
     assert describe_subject("golden.log.append-remove").newest.rows.to_pylist() == [{"id": 4, "item": "fig"}]
+
+
+def test_requirements_are_counted_by_actor_kind_and_revision() -> None:
+    found = compute_coverage()
+    counts = count_by_revision(found, {"case for writers": ["cdc.for-updates"]})
+    assert counts["reader", "reason"]["current"] < counts["reader", "golden case"]["current"]
+    assert ("reader", "none") not in counts
+    assert counts["writer", "case for writers"] == {"r1": 1, "r2": 1, "r3": 1, "current": 1}
+    total = sum(numbers["r1"] for numbers in counts.values())
+    assert total == sum("r1" in each.revisions for each in load_requirements().values())
+    assert "writer: case for writers" in render_coverage(
+        found, {"case for writers": ["cdc.for-updates"]}, show_all=False
+    )

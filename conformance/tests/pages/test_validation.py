@@ -51,13 +51,20 @@ def test_findings_beyond_the_limit_are_counted() -> None:
     assert f"and {1_000 - MOST_FINDINGS} more" in html
 
 
-def test_command_writes_the_page_with_charts(tmp_path: Path) -> None:
+def test_charts_have_more_than_one_bar() -> None:
+    html = render_validation(report(), Charts(build_files()))
+    assert "Sizes of files" in html
+    assert "Partitions with the most bytes" in html
+
+
+def test_command_draws_no_single_bar(tmp_path: Path) -> None:
     write_table(log_only.build_checkpointed_table(), tmp_path / "t")
     result = run("validate", tmp_path / "t", "--level", "log", "--format", "html", "--output", tmp_path / "x.html")
     assert result.exit_code == 0
     html = (tmp_path / "x.html").read_text("utf-8")
     assert "CONFORMS" in html
-    assert "Sizes of files" in html
+    assert "<dt>files</dt><dd>" in html
+    assert "Sizes of files" not in html
 
 
 def test_table_without_a_version_has_no_charts(tmp_path: Path) -> None:

@@ -274,3 +274,12 @@ def test_versions_that_can_be_read_are_not_set_aside(damaged: Damaged, tmp_path:
     with pytest.raises(PlanRefused, match="version 5 can be read"):
         apply_plan(plan)
     assert damaged.read_log() == before
+
+
+def test_plan_records_the_time_zone_of_writers(tmp_path: Path) -> None:
+    write_damaged_table(tmp_path / "t")
+    plan = plan_repair(str(tmp_path / "t"), output=str(tmp_path / "plan"), writer_time_zone="Europe/Berlin")
+    assert (plan.writer_time_zone, plan.allow_outside) == ("Europe/Berlin", False)
+    with pytest.raises(PlanRefused, match="made with 'Europe/Berlin'; plan again"):
+        apply_plan(tmp_path / "plan", writer_time_zone="UTC")
+    assert apply_plan(tmp_path / "plan").summary.verdict == "conforms"

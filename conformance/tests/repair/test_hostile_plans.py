@@ -248,3 +248,9 @@ def test_plan_in_a_table_is_refused(damaged: Damaged) -> None:
     shutil.copytree(damaged.plan, plan)
     refuse(damaged, plan, InvalidUsage, "is in a table, where deltaspec does not write")
     shutil.rmtree(plan)
+
+
+def test_plan_cannot_allow_files_outside_of_the_table(damaged: Damaged) -> None:
+    edit_plan(damaged, allow_outside=True)
+    refuse(damaged, damaged.plan, PlanRefused, "the plan was made with --allow-outside")
+    assert apply_plan(damaged.plan, allow_outside=True).summary.verdict == "conforms"

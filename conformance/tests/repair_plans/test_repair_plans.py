@@ -233,3 +233,25 @@ def test_plan_names_the_table_by_its_absolute_path(tmp_path: Path, monkeypatch: 
     table.live_files()[-1].unlink()
     monkeypatch.chdir(tmp_path)
     assert deltaspec.plan_repair("table").table == str(tmp_path / "table")
+
+
+def test_nothing_is_removed_if_a_checkpoint_says_that_the_commit_is_damaged(tmp_path: Path) -> None:
+    """The path of an add was damaged in a commit; the checkpoint has the right one, so its readers have all rows."""
+    table = LakeTable(tmp_path / "table")
+    BASES["delta_rs/orders_checkpointed"](table.path)
+    version = int(table.find_in_log("*.checkpoint.parquet").name[:20])
+    actions = table.read_commit(version)
+    for add in (each["add"] for each in actions if "add" in each):
+        add["path"] = add["path"].replace("part-0", "part-X")
+    table.write_commit(version, actions)
+    plan = deltaspec.plan_repair(str(table.path), choose=["history=set-aside"])
+    assert {"CKP030", "DAT001"} <= {each.rule for each in plan.not_repaired}
+    assert [each.kind for each in plan.repairs if each.effect == "lost"] == []
+    assert plan.repairs == []
+    found = {each.rule: each.reason for each in plan.not_repaired if not each.reason.startswith("not checked")}
+    assert "the commits are disputed" in found["CKP030"]
+    without = deltaspec.plan_repair(str(table.path))
+    found = {each.rule: each.reason for each in without.not_repaired if not each.reason.startswith("not checked")}
+    assert "readers of the checkpoint may have the right rows" in found["DAT001"]
+    assert "compare the rows before one of them is set aside" in found["CKP030"]
+    assert without.repairs == []

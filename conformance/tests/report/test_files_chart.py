@@ -150,7 +150,7 @@ smallest      1.0 MiB  day=2/a.parquet
         hostile, shown = "\x1b[2J\u202e[bold]\r", "\\x1b[2J\\u202e[bold]\\x0d"
         partitions = Partitions(
             columns=[hostile],
-            count=1,
+            count=2,
             median_files=1.0,
             median_bytes=1.0,
             by_bytes=[PartitionFacts(values={hostile: hostile}, files=1, bytes=1)],
@@ -192,14 +192,14 @@ smallest      1.0 MiB  day=2/a.parquet
         data = BytesIO()
         stream = TextIOWrapper(data, encoding="ascii", errors=UNENCODABLE)
         partitions = Partitions(
-            columns=["größe"], count=1, median_files=1.0, median_bytes=1.0, by_bytes=[], by_files=[]
+            columns=["größe"], count=2, median_files=1.0, median_bytes=1.0, by_bytes=[], by_files=[]
         )
         table = describe(partitions=partitions)
         write_files(table, Console(file=stream, width=80, highlight=False, soft_wrap=True, markup=False))
         stream.flush()
         text = data.getvalue().decode("ascii")
         assert "  ###########\n" in text
-        assert "1 partition by gr\\xf6\\xdfe; median 1 B and 1 file\n" in text
+        assert "2 partitions by gr\\xf6\\xdfe; median 1 B and 1 file\n" in text
 
 
 class TestHistogram:

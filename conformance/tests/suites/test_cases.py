@@ -1,17 +1,23 @@
 """Which cases a candidate gets, and what its report claims."""
 
 import tempfile
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import Capabilities
+from deltaspec.candidates.reference.engine import Engine
+from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
+from deltaspec.candidates.serve import EngineError
 from deltaspec.suites.cases import hide_temporary_directories, list_cases
 from deltaspec.suites.changes import list_change_ranges
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.rendering import render_text
 from deltaspec.suites.results import UNDECLARED_FEATURES, DeclaredRefusals, Run, SuiteReport, build_report
+from deltaspec.suites.runner import SuitePlan, run_suite_plan
 from deltaspec.suites.subjects import Corpus, describe_subject
 
 TABLE = next(
@@ -38,6 +44,37 @@ def test_declared_table_is_read() -> None:
 )
 def test_table_that_needs_more_than_declared_must_be_refused(declared: dict[str, object]) -> None:
     assert list_names(**declared) == {UNDECLARED_FEATURES}
+
+
+class WithoutCheckpoints(Engine):
+    """Refuses tables whose first commits only a checkpoint has."""
+
+    declares = True
+
+    def hello(self) -> dict[str, Any]:
+        kinds = ["classic", "multipart", "v2"] if self.declares else []
+        return {**super().hello(), "checkpoints_not_supported": kinds}
+
+    def load(self, log: LogReader, at: dict[str, int] | None) -> LoadedTable:
+        if any("checkpoint" in name for name in log.entries):
+            raise EngineError("unsupported", "a checkpoint")
+        return super().load(log, at)
+
+
+class WithoutCheckpointsInSilence(WithoutCheckpoints):
+    declares = False
+
+
+@pytest.mark.parametrize(
+    ("engine", "outcome"), [(WithoutCheckpoints, Outcome.NOT_ASKED), (WithoutCheckpointsInSilence, Outcome.FAILED)]
+)
+def test_reader_may_declare_that_it_reads_no_checkpoints(engine: type[Engine], outcome: Outcome) -> None:
+    plan = SuitePlan(
+        Corpus(1, 0, written=True), ("read",), select=lambda case: case == "read.all-rows/sound.json-checkpoint"
+    )
+    (result,) = [each for done in run_suite_plan(lambda: InProcess(engine()), plan) for each in done.results]
+    assert result.outcome is outcome
+    assert ("v2 checkpoints" in result.message) == (outcome is Outcome.NOT_ASKED)
 
 
 def test_changes_with_an_older_schema_are_left_out() -> None:

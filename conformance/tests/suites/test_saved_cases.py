@@ -4,17 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers.cli import run
 from helpers.matrix_reports import build_result
 from msgspec.structs import replace
 from suites.faulty_readers import IgnoresVectors
 
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
-from deltaspec.candidates.row_comparison import RowDifference
 from deltaspec.errors import InvalidUsage
 from deltaspec.suites.cases import list_cases, run_case
 from deltaspec.suites.checks import WRITE_SUITES
-from deltaspec.suites.outcomes import Outcome
+from deltaspec.suites.outcomes import Cause, Outcome
 from deltaspec.suites.runner import SuitePlan, run_suite_plan
 from deltaspec.suites.saved_cases import (
     FAILURE,
@@ -24,11 +24,11 @@ from deltaspec.suites.saved_cases import (
     load_failure,
     restore_failure,
     save_failure,
-    select_smallest,
+    select_simplest,
     shrink_failure,
 )
 from deltaspec.suites.saved_histories import HISTORY_FILE, load_history
-from deltaspec.suites.subjects import Corpus, describe_subject
+from deltaspec.suites.subjects import Corpus, describe_subject, is_drawn
 
 FINDINGS = sorted(path.parent for path in (Path(__file__).parents[3] / "reports/findings").glob(f"*/{FAILURE}"))
 HISTORIES = [each for each in FINDINGS if (each / HISTORY_FILE).exists()]
@@ -39,7 +39,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A case of a reader that ignores deletion vectors."""
     plan = SuitePlan(Corpus(1, 20, written=False), ("read",), select=lambda case: case.startswith("read.row-count"))
     results = [each for done in run_suite_plan(lambda: InProcess(IgnoresVectors()), plan) for each in done.results]
-    smallest = select_smallest(results)[0]
+    smallest = select_simplest(results, is_drawn)[0]
     table = describe_subject(smallest.table).table
     candidate = InProcess(IgnoresVectors())
     simpler, result = shrink_failure(candidate, smallest, table, attempts=40)
@@ -57,35 +57,27 @@ def test_saved_case_fails_again_and_the_reference_passes(saved: Path) -> None:
     assert sound.outcome is Outcome.PASSED
 
 
-NULL, EMPTY = "null for a value of type string", "value for null of type string"
+NULL, EMPTY = Cause("wrong values: null for a value", ("a.b",)), Cause("wrong values: value for null", ("a.b",))
+DATES, LONGS = (Cause("wrong partition values", ("a.b",), (kind,)) for kind in ("date", "long"))
 
 
 @pytest.mark.parametrize(
     ("before", "after", "is_same"),
     [
         ((NULL, EMPTY), (NULL,), True),
-        ((NULL,), (EMPTY,), False),  # the first line of the message is the same
+        ((NULL,), (EMPTY,), False),
         ((NULL,), (NULL, EMPTY), False),
-        (("values in other rows",), (NULL,), True),
+        ((DATES,), (LONGS,), False),
+        ((NULL,), (), False),
     ],
 )
-def test_simpler_case_keeps_the_way_in_which_rows_differ(
-    before: tuple[str, ...], after: tuple[str, ...], is_same: bool
-) -> None:
-    results = [
-        build_result(
-            "read.all-rows/drawn.1.0",
-            Outcome.FAILED,
-            message=f"wrong rows: {RowDifference(('p',), ('(p=1)',), ('(p=2)',), kinds, 1, 1, 2, 2)}",
-        )
-        for kinds in (before, after)
-    ]
-    assert is_same_failure(*results) is is_same
-    assert len(select_smallest(results)) == len({before, after})
-    without = replace(results[0], message=results[0].message.partition("\n")[0])
-    assert is_same_failure(without, results[1])
-    assert not is_same_failure(results[0], replace(results[0], outcome=Outcome.CRASHED))
-    assert not is_same_failure(results[0], replace(results[0], message="wrong number of rows: 3"))
+def test_simpler_case_has_no_other_cause(before: tuple[Cause, ...], after: tuple[Cause, ...], is_same: bool) -> None:
+    first, second = (
+        build_result("read.all-rows/drawn.1.0", Outcome.FAILED, message="wrong rows", causes=causes)
+        for causes in (before, after)
+    )
+    assert is_same_failure(first, second) is is_same
+    assert not is_same_failure(first, replace(first, outcome=Outcome.CRASHED))
 
 
 def test_case_of_another_table_is_refused(saved: Path, tmp_path: Path) -> None:
@@ -97,6 +89,14 @@ def test_case_of_another_table_is_refused(saved: Path, tmp_path: Path) -> None:
     (changed / FAILURE).write_text(json.dumps(content))
     with pytest.raises(InvalidUsage, match="draws another table"):
         load_failure(changed)
+
+
+def test_saved_case_is_replayed_by_its_directory(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(saved.parent)
+    result = run("replay", saved.name, "--candidate", "py:suites.faulty_readers:IgnoresVectors")
+    assert result.exit_code == 1
+    assert f"again: deltaspec replay {saved.name} --candidate" in result.output
+    assert "breaks: deletion-vectors.honoured" in result.output
 
 
 def test_restored_table_has_the_paths_of_its_place(tmp_path: Path) -> None:

@@ -313,7 +313,9 @@ class TestSizeBins:
 class TestCommand:
     @pytest.fixture
     def table(self, tmp_path: Path) -> str:
-        describe_table(tmp_path, add_action("a", rows=3, partition={"p": "\x1b[2J"}), partition_columns=["p"])
+        partitions = {"a": "\x1b[2J", "b": "x"}
+        actions = [add_action(name, rows=3, partition={"p": value}) for name, value in partitions.items()]
+        describe_table(tmp_path, *actions, partition_columns=["p"])
         return str(tmp_path / "table")
 
     def test_piped_text_has_no_escape_sequences(self, table: str) -> None:
@@ -326,5 +328,11 @@ class TestCommand:
 
     def test_json_has_the_same_facts(self, table: str) -> None:
         shown = json.loads(CliRunner().invoke(main, ["show", "--files", "--format", "json", table]).stdout)
-        assert (shown["files"], shown["bytes"], shown["rows"]["total"]) == (1, 1000, 3)
-        assert shown["partitions"]["by_bytes"] == [{"values": {"p": "\x1b[2J"}, "files": 1, "bytes": 1000}]
+        assert (shown["files"], shown["bytes"], shown["rows"]["total"]) == (2, 2000, 6)
+        assert [each["values"]["p"] for each in shown["partitions"]["by_bytes"]] == ["\x1b[2J", "x"]
+
+    def test_table_of_one_file_has_no_chart(self, tmp_path: Path) -> None:
+        describe_table(tmp_path, add_action("a", rows=3, partition={"p": "x"}), partition_columns=["p"])
+        printed = CliRunner().invoke(main, ["show", "--files", str(tmp_path / "table")]).stdout
+        assert "\nfiles      1 file, 1000 B\n" in printed
+        assert [word for word in ("largest", "partition", "from ") if word in printed] == []

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
+from deltalake import DeltaTable
+from helpers.path_encodings import add_file_under_another_encoding
 
 import deltaspec
+from deltaspec.candidates.adapters.duckdb import open_database
 from deltaspec.requirements import REVISIONS
 from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, remove_action, write_table
 from planted_tables.bases import log_only
@@ -80,3 +84,15 @@ def test_file_removed_by_another_encoding_is_removed(one: str, other: str, tmp_p
     files.commits[4] = [commit_info_action(4), remove_action(add_action(other, rows=1))]
     files.checksums[4] = checksum
     assert count_findings(files, tmp_path) == {"FIL035": 1}
+
+
+@pytest.mark.parametrize("kind", ["add", "remove"])
+def test_engines_that_the_rule_names_return_rows_of_two_encodings_twice(tmp_path: Path, kind: str) -> None:
+    """FIL035 says what happens to rows; `spark/test_path_encodings_on_spark.py` asks Delta Spark."""
+    add_file_under_another_encoding(tmp_path / "t", kind)
+    (finding,) = deltaspec.validate(str(tmp_path / "t"), level="log").findings
+    assert finding.rule == "FIL035"
+    assert "they return every row of it twice" in deltaspec.validate(str(tmp_path / "t")).rules["FIL035"].why
+    found = open_database().execute(f"SELECT count(*) FROM delta_scan('{tmp_path}/t')").fetchall()
+    counts = [DeltaTable(tmp_path / "t").to_pyarrow_table().num_rows, pl.scan_delta(tmp_path / "t").collect().height]
+    assert [*counts, found[0][0]] == ([8, 8, 8] if kind == "add" else [4, 4, 4])

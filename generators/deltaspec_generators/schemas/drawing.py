@@ -107,6 +107,7 @@ def draw_schema(
     stored_names = [name for name in names if name != "void"]
     fields = [Field("id", Primitive("long"), True)]
     for index in choices.repeat(0, max_columns):
+        start = len(choices.sequence) - 1  # of the choice to continue
         kind = draw_type(
             choices,
             names=names,
@@ -117,6 +118,7 @@ def draw_schema(
             decimal_types=decimal_types,
         )
         fields.append(Field(f"{choices.pick(_NAMES)}{index}", kind, not (required and choices.chance(1, 4))))
+        choices.joint_spans.setdefault(f"column {fields[-1].name}", []).append((start, len(choices.sequence)))
     if "void" in names and choices.chance(1, 4):
         fields.append(Field("nothing", VOID, True))
     kinds: list[DataType] = [Primitive(name) for name in stored_names if name in PARTITION_TYPES]

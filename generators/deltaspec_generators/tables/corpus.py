@@ -33,7 +33,10 @@ def draw_table(choices: Choices, options: TableOptions | None = None) -> Readabl
         choices: source of choices.
         options: options of drawn tables; None draws them too, so that a corpus has tables of very different kinds.
     """
-    drawn = draw_generated_table(choices, options or draw_options(choices))
+    if options is None:
+        with choices.span():
+            options = draw_options(choices)
+    drawn = draw_generated_table(choices, options)
     return build_readable_table(drawn, tuple(choices.sequence))
 
 

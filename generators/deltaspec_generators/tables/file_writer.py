@@ -25,10 +25,10 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 def draw_rows(builder: TableBuilder, count: int) -> list[Row]:
     """Draw new rows of the current schema."""
-    columns = [
-        (each.name, draw_values(builder.choices, each.type, count, nullable=each.nullable))
-        for each in builder.data_schema.fields
-    ]
+    columns = []
+    for each in builder.data_schema.fields:
+        with builder.choices.span(f"column {each.name}"):
+            columns.append((each.name, draw_values(builder.choices, each.type, count, nullable=each.nullable)))
     return [{name: values[index] for name, values in columns} for index in range(count)]
 
 

@@ -56,7 +56,8 @@ def draw_generated_table(choices: Choices, options: TableOptions) -> GeneratedTa
     starts_empty = not choices.chance(2, 3)
     plan: list[int] = []
     while len(plan) < options.max_commits and choices.choose(_COMMITS_PER_STOP):
-        plan.append(choices.choose(len(operations)))
+        with choices.span(f"operation {len(plan)}", before=1):
+            plan.append(choices.choose(len(operations)))
     spec = draw_table_spec(choices, options)
     counted = bool({"deletionVectors", "rowTracking"} & spec.features)
     encodings = [
@@ -81,10 +82,12 @@ def draw_generated_table(choices: Choices, options: TableOptions) -> GeneratedTa
     if not starts_empty:
         _apply(builder, operations[0])
     _finalize_commit(builder)
-    for index in plan:
-        _apply(builder, _next_applicable(builder, operations, index))
-        _finalize_commit(builder)
-    draw_layout(builder)
+    for number, index in enumerate(plan):
+        with choices.span(f"operation {number}"):
+            _apply(builder, _next_applicable(builder, operations, index))
+            _finalize_commit(builder)
+    with choices.span():
+        draw_layout(builder)
     return GeneratedTable(
         builder.files,
         builder.states,

@@ -31,7 +31,7 @@ class Engine:
     """DuckDB with an in-memory database, which is opened again after an error that makes it unusable."""
 
     def __init__(self) -> None:
-        self._connection = _open_database()
+        self._connection = open_database()
 
     def hello(self) -> dict[str, Any]:
         """Return the capabilities. There is no operation `snapshot` because no function shows the version."""
@@ -72,14 +72,15 @@ class Engine:
                 rows = relation.to_arrow_table()
         except EngineError as error:
             if isinstance(error.__cause__, duckdb.InternalException | duckdb.FatalException):
-                self._connection = _open_database()
+                self._connection = open_database()
             raise
         if columns is not None and not columns:
             return {"num_rows": rows[COUNT_COLUMN][0].as_py()}
         return rows
 
 
-def _open_database() -> duckdb.DuckDBPyConnection:
+def open_database() -> duckdb.DuckDBPyConnection:
+    """Return a connection with the extension, which reads times in UTC."""
     connection = duckdb.connect()
     connection.execute(f"LOAD {SQL.quote_text(str(_find_extension()))}")
     connection.execute("SET TimeZone = 'UTC'")

@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deltaspec.candidates.reference.typed_columns import JSON_ONLY, StatisticsForm
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.model.log.checkpoints import build_checkpoint_actions
 from deltaspec.model.log.reconciliation import Snapshot
@@ -103,10 +104,14 @@ def encode_lines(actions: Sequence[Action]) -> bytes:
     return b"".join(msgspec.json.encode(encode_action(each)) + b"\n" for each in actions)
 
 
-def encode_rows(actions: Sequence[Action], *, v2: bool) -> bytes:
-    """Return actions as the bytes of a Parquet checkpoint or sidecar."""
+def encode_rows(actions: Sequence[Action], *, v2: bool, form: StatisticsForm = JSON_ONLY) -> bytes:
+    """Return actions as the bytes of a Parquet checkpoint or sidecar, with statistics in one form or both."""
     rows = [encode_action(each) for each in actions]
+    for action, row in zip(actions, rows, strict=True):
+        if isinstance(action, Add):
+            row["add"] = form.complete(action, row["add"])
     columns = {name: kind for name, kind in COLUMNS.items() if v2 or name not in _ONLY_V2}
+    columns["add"] = pa.struct([*columns["add"], *form.types.items()])
     arrays = [
         pa.array([_complete(row[name], kind) if name in row else None for row in rows], kind)
         for name, kind in columns.items()

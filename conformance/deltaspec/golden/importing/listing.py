@@ -8,6 +8,8 @@ from deltaspec.golden.importing.questions import (
     CannotAsk,
     ImportedCase,
     LoadSnapshot,
+    PerformCommits,
+    PerformOperations,
     Question,
     ReadChanges,
     ReadRows,
@@ -16,7 +18,8 @@ from deltaspec.golden.importing.questions import (
 from deltaspec.report.text import escape_text
 
 _KINDS: dict[type[Question], str] = {
-    ReadRows: "read", ReadChanges: "changes", LoadSnapshot: "snapshot", Refuse: "refuse", CannotAsk: "not asked",
+    ReadRows: "read", ReadChanges: "changes", LoadSnapshot: "snapshot", Refuse: "refuse", PerformCommits: "write",
+    PerformOperations: "operations", CannotAsk: "not asked",
 }  # fmt: skip
 
 

@@ -5,6 +5,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from deltaspec.golden.writers.form import Commit
+from deltaspec_generators.histories.drawing import Step
+
 Format: TypeAlias = Literal["acceptance", "dat", "tables"]
 
 
@@ -68,6 +71,27 @@ class Refuse(msgspec.Struct, frozen=True):
     """Error class in the words of the source, for people."""
 
 
+class PerformCommits(msgspec.Struct, frozen=True):
+    """Perform the commits of a write spec on a new table, and compare the table with the other specs of the case."""
+
+    name: str
+    commits: tuple[Commit, ...]
+    data_files: dict[str, Path]
+    """Files with the rows of commits, by path in the case."""
+    expected: tuple["ReadRows | ReadChanges | LoadSnapshot", ...] = ()
+    checkpoints: tuple[int, ...] = ()
+    """Commits after which a checkpoint is written."""
+    checksums: tuple[int, ...] = ()
+    """Commits after which a version checksum is written."""
+
+
+class PerformOperations(msgspec.Struct, frozen=True):
+    """Perform the operations of a history of `deltaspec`, whose answers follow from its model."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+
 class CannotAsk(msgspec.Struct, frozen=True):
     """A question that this release cannot ask."""
 
@@ -75,7 +99,7 @@ class CannotAsk(msgspec.Struct, frozen=True):
     reason: str
 
 
-Question: TypeAlias = ReadRows | ReadChanges | LoadSnapshot | Refuse | CannotAsk
+Question: TypeAlias = ReadRows | ReadChanges | LoadSnapshot | Refuse | PerformCommits | PerformOperations | CannotAsk
 
 
 class ImportedCase(msgspec.Struct, frozen=True):

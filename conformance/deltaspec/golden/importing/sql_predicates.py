@@ -27,6 +27,18 @@ def build_predicate_tree(sql: str, schema: Struct) -> list[Any]:
     return _translate(parsed.tree, schema)
 
 
+def build_literal(sql: str, data_type: DataType) -> str | None:
+    """Return the text of a SQL literal of a type as in partition values; None for NULL.
+
+    Raises:
+        NotTranslatable: It is not a literal, or has another type.
+    """
+    parsed = parse_expression(sql)
+    if not isinstance(parsed, SupportedExpression):
+        raise NotTranslatable(f"cannot be parsed ({parsed.reason})")
+    return _write_literal(parsed.tree, data_type)
+
+
 def _translate(tree: Expression, schema: Struct) -> list[Any]:
     match tree:
         case Binary("and" | "or" as sign, left, right):

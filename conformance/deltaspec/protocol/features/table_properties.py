@@ -302,10 +302,14 @@ def get_integer_property(configuration: dict[str, str], name: str) -> int | None
     return int(value) if re.fullmatch(r"\d{1,18}", value, re.ASCII) else None
 
 
+def writes_json_statistics(configuration: dict[str, str]) -> bool:
+    """Return whether checkpoints have statistics as JSON, which is the default."""
+    return configuration.get(STATS_AS_JSON, "true").lower() == "true"
+
+
 def keeps_statistics_in_checkpoints(configuration: dict[str, str]) -> bool:
     """Return whether a checkpoint must have the statistics that exist, as JSON (the default) or as columns."""
-    as_json = configuration.get(STATS_AS_JSON, "true").lower() == "true"
-    return as_json or is_property_true(configuration, STATS_AS_STRUCT)
+    return writes_json_statistics(configuration) or is_property_true(configuration, STATS_AS_STRUCT)
 
 
 def is_append_only(protocol: Protocol, metadata: MetaData) -> bool:

@@ -29,7 +29,14 @@ _CHECKPOINTS = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint)
 _DERIVED = (*_CHECKPOINTS, SidecarName, CompactionName, ChecksumName, LastCheckpointName)
 _PREFIXES = ("CKP", "COP", "CRC", "LCP", "LIN")
 _RULES = frozenset({"FIL020", "FIL040", "FIL041"})
-_LIVE_DIFFERS = frozenset({"CKP030", "CKP031", "CKP032"})
+_BEYOND = frozenset({"LOG005", "LOG011"})
+CHOICE = "later=set-aside"
+_IS_BEYOND = (
+    "the file is of a later version than the newest commit. If commits are lost, restore them from a backup or an "
+    "earlier version of the object, and keep the file until then. If they never succeeded, choose to set it aside"
+)
+LIVE_DIFFERS = frozenset({"CKP030", "CKP031", "CKP032"})
+"""Rules that find other live files in a checkpoint than in the commits."""
 _COMMITS_DISPUTED = frozenset({"COM020", "COM021", "COM022", "FIL030", "FIL032", "FIL033", "FIL037"})
 _DISPUTED = (
     "the checkpoint and the commits define different live files, and {rules} says that the commits are disputed: "
@@ -86,22 +93,49 @@ def propose(context: Context) -> Proposal:
     for each in context.report.findings:
         if is_about_derived_file(each) and (listed := _find_files(each, context.entries)):
             groups.setdefault(tuple(sorted(listed)), []).append(each)
-    disputing = context.select(_COMMITS_DISPUTED)
+    disputed = find_disputed(context)
     for names, findings in groups.items():
         is_checkpoint = any(isinstance(parse_log_file_name(name), _CHECKPOINTS) for name in names)
         base = context.log.base
         if is_checkpoint and base is not None and not set(names).isdisjoint(base.checkpoint.files):
             proposal.not_repaired += refuse_findings(findings, _GONE)
-        elif disputing and any(each.rule in _LIVE_DIFFERS for each in findings):
-            reason = _DISPUTED.format(rules=" and ".join(list_rules(disputing)))
+        elif disputing := _list_disputing(context, findings, disputed):
+            reason = _DISPUTED.format(rules=" and ".join(disputing))
             proposal.not_repaired += refuse_findings(findings, reason)
         else:
             proposal.changes += _build_changes(context, names, findings, is_checkpoint=is_checkpoint)
+    for each in context.select(_BEYOND):
+        if not context.choices.sets_later_aside:
+            proposal.not_repaired += refuse_findings([each], _IS_BEYOND, [CHOICE])
+        else:
+            proposal.changes += _build_changes(context, tuple(_find_files(each, context.entries)), [each])
     return proposal
 
 
+def find_disputed(context: Context) -> dict[str, list[str]]:
+    """Return the files that a checkpoint and the commits do not agree on and that have another violation, by key.
+
+    The commit may then be what is damaged, and the checkpoint right. The values are the rules of these violations.
+    """
+    differing = {context.log.get_key(each.path) for each in context.select(LIVE_DIFFERS) if each.path is not None}
+    found: dict[str, list[Finding]] = {}
+    for each in context.report.findings:
+        is_about_data = each.severity == "violation" and not each.rule.startswith(_PREFIXES)
+        if is_about_data and each.path is not None and (key := context.log.get_key(each.path)) in differing:
+            found.setdefault(key, []).append(each)
+    return {key: list_rules(findings) for key, findings in found.items()}
+
+
+def _list_disputing(context: Context, findings: list[Finding], disputed: Mapping[str, list[str]]) -> list[str]:
+    """Return the rules that make it doubtful whether the commits or the derived file of some findings are right."""
+    differing = [each for each in findings if each.rule in LIVE_DIFFERS]
+    keys = {context.log.get_key(each.path) for each in differing if each.path is not None}
+    rules = {code for key in keys for code in disputed.get(key, ())}
+    return sorted(rules | ({each.rule for each in context.select(_COMMITS_DISPUTED)} if differing else set()))
+
+
 def _build_changes(
-    context: Context, names: tuple[str, ...], findings: list[Finding], *, is_checkpoint: bool
+    context: Context, names: tuple[str, ...], findings: list[Finding], *, is_checkpoint: bool = False
 ) -> Iterable[Change]:
     rules = list_rules(findings)
     what = "a checkpoint" if is_checkpoint else _name(parse_log_file_name(names[0]))

@@ -59,13 +59,15 @@ def propose(context: Context) -> Proposal:
             proposal.not_repaired += refuse_findings(findings, _OVERWRITTEN)
             continue
         try:
-            proposal.changes.append(_build_change(context, key, live[key], findings))
+            change = _build_change(context, key, live[key], findings)
+            proposal.changes += [] if change is None else [change]
         except _NotCorrected as fault:
             proposal.not_repaired += refuse_findings(findings, str(fault))
     return proposal
 
 
-def _build_change(context: Context, key: str, file: LiveFile, findings: list[Finding]) -> Change:
+def _build_change(context: Context, key: str, file: LiveFile, findings: list[Finding]) -> Change | None:
+    """Return the change that gives a file its true values; None if only an older commit has others."""
     rules = list_rules(findings)
     size = _read_size(context, key)
     values: dict[str, Any] = {"size": size}
@@ -75,10 +77,12 @@ def _build_change(context: Context, key: str, file: LiveFile, findings: list[Fin
             raise _NotCorrected(f"the file has {size:,} bytes; statistics are computed up to {MAX_FILE_BYTES:,}")
         values["stats"] = _compute_statistics(context, key, file.add, findings)
         corrected.append("statistics")
+    if not corrected:
+        return None
     repair = Repair(
         kind="correct-statistics",
         rules=rules,
-        summary=f"Add a readable data file again with the {' and '.join(corrected) or 'values'} that it has itself.",
+        summary=f"Add a readable data file again with the {' and '.join(corrected)} that it has itself.",
         files=[file.add.path],
         effect="none",
     )

@@ -15,6 +15,7 @@ from deltaspec.protocol.log.file_names import (
 )
 from deltaspec.repair.changes import HINT, Change
 from deltaspec.repair.context import Context, Proposal, refuse_findings
+from deltaspec.repair.kinds import derived_files
 from deltaspec.repair.plan_format import Repair
 from deltaspec.report.report_types import Finding
 from deltaspec.report.text import count
@@ -23,7 +24,7 @@ CHOICE = "history=set-aside"
 _VERSIONED = (CommitName, ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, ChecksumName)
 _PROTECTED = "checkpointProtection forbids deleting commits and checkpoints of this table"
 _OF_FILES = ("FIL", "COM", "LIN", "CMP", "RID", "PRO", "CFG", "DOM", "FEA", "MET", "EVO", "CKP", "LOG", "ICE", "CON")
-_BEYOND_THE_LOG = frozenset({"LOG004", "LOG005", "LOG011"})
+_BEYOND_THE_LOG = frozenset({"LOG005", "LOG011"})
 
 
 DISPUTES = frozenset({"COM020", "COM021", "COM022", "FIL032", "FIL033", "FIL037"})
@@ -56,6 +57,16 @@ def propose(context: Context) -> Proposal:
     if disputes := context.select(DISPUTES):
         proposal.not_repaired += refuse_findings(disputes, DISPUTED)
         return proposal
+    if disputed := derived_files.find_disputed(context):
+        rules = {code for codes in disputed.values() for code in codes}
+        proposal.not_repaired += refuse_findings(context.select(rules | derived_files.LIVE_DIFFERS), DISPUTED)
+        return proposal
+    proposal.changes.append(build_change(context))
+    return proposal
+
+
+def build_change(context: Context) -> Change:
+    """Return the change that replaces all files of the log by a checkpoint of the next version."""
     version = context.log.version
     old = [name for name, entry in sorted(context.entries.items()) if _is_replaced(entry.log_name, version)]
     repair = Repair(
@@ -70,16 +81,13 @@ def propose(context: Context) -> Proposal:
         effect="none",
     )
     hint = (HINT,) if HINT in context.entries else ()
-    proposal.changes.append(
-        Change(
-            repair=repair,
-            set_aside=hint,
-            set_aside_after=tuple(name for name in old if name != HINT),
-            checkpoints={version + 1: None},
-            needs_commit=True,
-        )
+    return Change(
+        repair=repair,
+        set_aside=hint,
+        set_aside_after=tuple(name for name in old if name != HINT),
+        checkpoints={version + 1: None},
+        needs_commit=True,
     )
-    return proposal
 
 
 def _is_replaced(name: object, version: int) -> bool:

@@ -63,6 +63,8 @@ def _raise_row_id_mark(context: Context, findings: list[Finding], proposal: Prop
                 proposal.not_repaired += refuse_findings(findings, reason)
                 return
             mark = max(mark, action.base_row_id + records - 1)
+    if mark == stated:  # only an older commit had a lower one
+        return
     text = msgspec.json.encode({row_tracking.MARK_KEY: mark}).decode()
     raised = DomainMetadata(domain=row_tracking.DOMAIN, configuration=text, removed=False)
     repair = _build_repair(findings, f"Raise the high-water mark of row ids from {stated} to {mark}.")
@@ -75,6 +77,8 @@ def _raise_column_id(context: Context, findings: list[Finding], proposal: Propos
         proposal.not_repaired += refuse_findings(findings, "no column of the latest version has an id")
         return
     stated = context.log.metadata.configuration.get(MAX_COLUMN_ID)
+    if stated is not None and stated.isdecimal() and int(stated) >= highest:  # only an older commit had a lower one
+        return
 
     def edit(metadata: MetaData) -> MetaData:
         return replace(metadata, configuration={**metadata.configuration, MAX_COLUMN_ID: str(highest)})

@@ -7,6 +7,7 @@ from shlex import quote
 from msgspec.structs import replace
 
 from deltaspec.protocol.actions import Add
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError, build_relative_path
 from deltaspec.repair.changes import Change
 from deltaspec.repair.context import (
     DROP_VECTOR,
@@ -18,6 +19,7 @@ from deltaspec.repair.context import (
     list_rules,
     refuse_findings,
 )
+from deltaspec.repair.file_search import search_files
 from deltaspec.repair.kinds import lost_files
 from deltaspec.repair.plan_format import Repair
 from deltaspec.repair.table_log import LiveFile
@@ -39,20 +41,36 @@ def propose(context: Context) -> Proposal:
     lost = context.group_by_file(lost_files.RULES)
     live = context.log.find_live(damaged)
     proposal = Proposal()
+    vectors = {key: path for key in damaged if key in live and (path := _find_vector_file(live[key].add)) is not None}
+    search = search_files(context.store, dict.fromkeys(vectors.values()))
     for key, findings in damaged.items():
         if key in lost or key not in live or live[key].add.deletion_vector is None:
             continue  # the file is removed with its vector
         path = live[key].add.path
         choices = context.choices.vectors
         chosen = choices.get(path, choices.get(key, choices.get(None)))
+        copies = search.get(vectors.get(key, ""))
         if context.is_append_only:
-            proposal.not_repaired += refuse_findings(findings, _APPEND_ONLY)
+            proposal.not_repaired += refuse_findings(findings, _APPEND_ONLY, found_elsewhere=copies)
         elif chosen is None:
             forms = [f"vector={each}:{path}" for each in (REMOVE_FILE, DROP_VECTOR)]
-            proposal.not_repaired += refuse_findings(findings, _REASON, forms)
+            proposal.not_repaired += refuse_findings(findings, _REASON, forms, copies)
         else:
-            proposal.changes.append(_build_change(context, key, live[key], findings, chosen))
+            change = _build_change(context, key, live[key], findings, chosen)
+            found = replace(change.repair, found_elsewhere=copies, not_searched=list(search.not_searched))
+            proposal.changes.append(replace(change, repair=found))
     return proposal
+
+
+def _find_vector_file(add: Add) -> str | None:
+    """Return the file of the table that stores a deletion vector; None if it is inline, outside, or not known."""
+    vector = add.deletion_vector
+    if vector is None or vector.storage_type != "u":
+        return None
+    try:
+        return build_relative_path(vector)
+    except DeletionVectorError:
+        return None
 
 
 def _build_change(context: Context, key: str, file: LiveFile, findings: list[Finding], chosen: str) -> Change:

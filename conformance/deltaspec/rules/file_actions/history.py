@@ -179,7 +179,8 @@ def inconsistent_path_encoding() -> pl.Expr:
 
     The protocol does not say whether `a%20b` and `a b`, or an absolute and a relative path, name the same file. Engines
     that match actions by the path as written see two files: they read the rows of two add actions twice, and a remove
-    action does not delete the rows.
+    action does not delete the rows. Delta Spark 4.4, delta-rs 1.6, Polars and DuckDB 1.5 do so: if one file is live
+    under two encodings, they return every row of it twice, also ids that should be unique.
     Fix (repair): Fix the writer so that it repeats the path of the add action. Compare the row counts of your
     engines; if they differ, rewrite the file's rows.
 

@@ -6,19 +6,16 @@ versions.
 
 import polars as pl
 
-from deltaspec.rules.fixes import RESTORE_PARTITION_COLUMNS
+from deltaspec.rules.fixes import LIST_DELETION_VECTORS, RESTORE_PARTITION_COLUMNS
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.outdated_files import outdated_files
 
 
-@rule("FIL070", requires="deletion-vectors.needs-feature", view=outdated_files)
+@rule("FIL070", requires="deletion-vectors.needs-feature", view=outdated_files, fix=LIST_DELETION_VECTORS)
 def vectors_left_without_feature() -> pl.Expr:
     """The protocol no longer supports deletionVectors, but live files have deletion vectors.
 
     Readers that do not support deletion vectors may read the table, and return deleted rows.
-    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To drop the
-    feature again, run `REORG TABLE t APPLY (PURGE)` first, or `ALTER TABLE t DROP FEATURE deletionVectors`, which
-    includes it.
 
     Conforms::
         with_vector: 0

@@ -9,7 +9,7 @@ from deltaspec.rules.file_fixes import (
     RESTORE_UNLESS_ALL_COLUMNS,
     REWRITE_STATISTICS,
 )
-from deltaspec.rules.fixes import RESTORE_VERSION, REWRITE_CHECKPOINT
+from deltaspec.rules.fixes import LIST_DELETION_VECTORS, RESTORE_VERSION, REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_actions import file_actions
@@ -138,14 +138,18 @@ def change_file_with_data_change() -> pl.Expr:
     return (pl.col("kind") == "cdc") & pl.col("data_change")
 
 
-@rule("FIL014", requires="deletion-vectors.needs-feature", view=file_actions, without_feature=True)
+@rule(
+    "FIL014",
+    requires="deletion-vectors.needs-feature",
+    view=file_actions,
+    without_feature=True,
+    fix=LIST_DELETION_VECTORS,
+)
 def vector_without_feature() -> pl.Expr:
     """A file has a deletion vector although the protocol does not support deletionVectors.
 
     Readers that do not support deletion vectors may read the table, and return deleted rows. (Remove actions are
     not checked, because the feature may have been dropped.)
-    Fix (repair): Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To remove
-    the vectors afterwards, run `REORG TABLE t APPLY (PURGE)`.
 
     Conforms::
         kind: add, has_deletion_vector: true, deletion_vectors_supported: true

@@ -6,9 +6,9 @@ from deltaspec.rules.command_fixes import DISABLE_FIRST_COMPATIBILITY
 from deltaspec.rules.file_fixes import RECOMPUTE_STATISTICS, REWRITE_FILE_WITH_MICROSECONDS
 from deltaspec.rules.fixes import (
     DISABLE_COMPATIBILITY,
+    RESTORE_ICEBERG_IDS,
     RESTORE_NESTED_IDS,
     RESTORE_REPLACED_CONTENT,
-    RESTORE_VERSION_AND_ICEBERG_IDS,
 )
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
@@ -191,7 +191,7 @@ def nested_field_without_unique_id() -> pl.Expr:
     return _is_under_v2() & pl.any_horizontal(faults)
 
 
-@rule("ICE011", requires="iceberg-v2.nested-ids-place", view=nested_ids, fix=RESTORE_VERSION_AND_ICEBERG_IDS)
+@rule("ICE011", requires="iceberg-v2.nested-ids-place", view=nested_ids, fix=RESTORE_ICEBERG_IDS)
 def nested_id_in_another_field() -> pl.Expr:
     """Ids of elements, keys or values are not in the nearest struct field, or not in a map.
 
@@ -206,7 +206,7 @@ def nested_id_in_another_field() -> pl.Expr:
     return _is_under_v2() & (pl.col("ids_in_wrong_field").list.len() > 0)
 
 
-@rule("ICE012", requires="iceberg-v2.nested-ids-path", view=nested_ids, fix=RESTORE_VERSION_AND_ICEBERG_IDS)
+@rule("ICE012", requires="iceberg-v2.nested-ids-path", view=nested_ids, fix=RESTORE_ICEBERG_IDS)
 def nested_id_without_field() -> pl.Expr:
     """The map of nested ids has a name that matches no part of the field, and a part has no id.
 

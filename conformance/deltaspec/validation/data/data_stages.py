@@ -172,7 +172,10 @@ class _FileStage:
             data.second_listing = replace(self.second_listing, files=rows.get(_SECOND_LISTING))
         data.check_files_exist()
         self._put_vectors(data, rows.get(VECTORS), output)
-        for each in select_checks(FILE_CHECKS, facts):
+        checks = select_checks(FILE_CHECKS, facts)
+        if any(each.level == "rows" for each in checks):
+            data.access.keep_small_files()
+        for each in checks:
             # the footers of other buckets may not have been checked
             has_footers = each.level == "rows" and facts.bucket_count == 1
             with leaving_undecided("files", "rows") if has_footers else nullcontext():

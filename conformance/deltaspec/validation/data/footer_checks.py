@@ -17,6 +17,7 @@ from deltaspec.protocol.schema.parquet_types import Node
 from deltaspec.protocol.variants.shredding import FEATURE
 from deltaspec.validation.data.row_confirmation import FileReader, evaluate_confirmed_rows
 from deltaspec.validation.data.second_look import CHANGED
+from deltaspec.validation.ledger import OTHER_FORMAT
 from deltaspec.views.data.data_files import DataFiles, data_files
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.data.footer_facts import (
@@ -82,9 +83,7 @@ def check_footers(data: DataBucket) -> None:
         return
     metadata = data.facts.state.metadata
     if metadata is not None and metadata.format.provider != "parquet":
-        data.findings.mark_levels_undecided(
-            f"data files are of the format {metadata.format.provider} (S39)", levels=_LEVEL
-        )
+        data.findings.mark_levels_undecided(OTHER_FORMAT.format(metadata.format.provider), levels=_LEVEL)
         return
     looker = _FooterChecker(data)
     looker.check(data.files)

@@ -23,6 +23,7 @@ from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.ledger import MISSPELLED_CONSTRAINT
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.constraint_checks import build_constraint_check_row, constraint_checks
 from deltaspec.views.data.data_files import DataFile
@@ -173,8 +174,7 @@ class ConstraintRecorder:
         if "checkConstraints" not in self._table.features:
             return
         for name in list_misspelled_constraints(self._table.configuration):
-            why = f"CHECK constraint {name[:80]} is not evaluated: the case of its prefix is a silent point (S62)"
-            self._findings.mark_rule_undecided("ROW040", why, None)
+            self._findings.mark_rule_undecided("ROW040", MISSPELLED_CONSTRAINT.format(name[:80]), None)
 
     def row(self, data_file: DataFile, condition: RowConstraint, found: ConstraintResult) -> dict[str, Any]:
         """Build the row of the view for one file and an expression that was evaluated on its rows."""

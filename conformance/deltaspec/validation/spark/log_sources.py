@@ -15,7 +15,7 @@ from deltaspec.validation.spark.payloads import Payload, payload_to_value, value
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
-from deltaspec.wire.storage.ratified_store import RatifiedStore
+from deltaspec.wire.storage.supplied_files import SupplyingStore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -111,10 +111,10 @@ class Sources:
         return LogRequest(frame, Reader(self._access.executor_store, dict(by_file)), has_content=True, faults=faults)
 
     def _read_supplied(self, names: Iterable[str]) -> dict[str, bytes | StorageError]:
-        """Read the commits that a catalog supplies, which Spark does not find under these names."""
+        """Read the files that a catalog or a repair plan supplies, which Spark does not find under these names."""
         store = self._access.store
         found: dict[str, bytes | StorageError] = {}
-        if not isinstance(store, RatifiedStore):
+        if not isinstance(store, SupplyingStore):
             return found
         for name in names:
             if store.is_supplied(file := f"{LOG_DIRECTORY}/{name}"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from shlex import quote
@@ -45,6 +45,7 @@ def run_on_spark(
     *,
     bucket_counts: BucketCounts | None = None,
     storage: StorageSettings = ENVIRONMENT,
+    overlay: Callable[[TableAccess], TableAccess] | None = None,
 ) -> Report:
     """Validate a table on a Spark session, classic or Connect. `deltaspec.spark.validate` documents the errors.
 
@@ -56,6 +57,7 @@ def run_on_spark(
             all executors can write to.
         bucket_counts: numbers of buckets; None derives them from the log.
         storage: settings of the storage clients on driver and executors.
+        overlay: returns access to the table as it would be after a repair; None for the table itself.
     """
     with (
         _naming_state(settings.state),
@@ -65,6 +67,7 @@ def run_on_spark(
     ):
         uri = find_table_uri(session, uri)
         access = ask_catalog(find_table_access(jobs, uri, storage), options)
+        access = access if overlay is None else overlay(access)
         if settings.findings_out is not None:
             require_outside_table(settings.findings_out, access.store.root)
         plan, options = plan_run(access.store, access.listing, options)

@@ -149,14 +149,18 @@ class RowConstraintHistory(msgspec.Struct):
 
 
 def _constraint_row(location: Row, check: RowConstraint, schema: Struct) -> Row:
+    from deltaspec.sql.conditions import find_condition_error
     from deltaspec.sql.parser import InvalidExpression, find_missing_columns, parse_expression
 
     parsed = parse_expression(check.expression)
     tree = None if isinstance(parsed, InvalidExpression) else parsed.tree
+    missing = None if tree is None else find_missing_columns(tree, schema)
+    if tree is None and check.kind == "CHECK" and find_condition_error(check.expression, schema) is not None:
+        missing = []  # it is no condition, which has a rule of its own
     return {
         **location,
         "kind": check.kind,
         "constraint": check.name,
         "expression": check.expression,
-        "missing_columns": None if tree is None else find_missing_columns(tree, schema),
+        "missing_columns": missing,
     }

@@ -337,8 +337,8 @@ constraint_columns = View(
         "expression": Column(pl.String, "SQL expression, as written", shown=True),
         "missing_columns": Column(
             pl.List(pl.String),
-            "columns of the expression that are not in the schema, segments joined by dots; null if it cannot be "
-            "parsed",
+            "columns of the expression that are not in the schema, segments joined by dots; empty if a CHECK "
+            "constraint is no condition, null if it cannot be parsed",
         ),
     },
 )

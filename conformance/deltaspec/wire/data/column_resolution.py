@@ -4,6 +4,9 @@ Source: Column Mapping, Reader Requirements. Readings: a name that differs only 
 a struct without any field id is resolved by names even in `id` mode.
 """
 
+from collections import defaultdict
+from typing import Any
+
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,11 +62,12 @@ def resolve_columns(file_schema: pa.Schema, schema: Struct, mapping: str | None)
 def _resolve_members(
     fields: list[pa.Field], struct: Struct, mapping: str | None, path: tuple[str, ...], *, inside: bool
 ) -> tuple[FileColumn, ...]:
-    by_id = mapping == "id" and any(_get_field_id(each) is not None for each in fields)
+    places = _Places(fields)
+    by_id = mapping == "id" and places.by_id
     found = []
     for field in struct.fields:
         here = (*path, physical_name(field, mapping))
-        place = _find_by_id(fields, field, here) if by_id else _find_by_name(fields, here)
+        place = places.find_id(column_id(field), here) if by_id else places.find_name(here)
         found.append(_resolve_column(fields, place, field, mapping, here, inside=inside))
     return tuple(found)
 
@@ -106,19 +110,26 @@ def _resolve_nested(
     return ()
 
 
-def _find_by_id(fields: list[pa.Field], field: Field, path: tuple[str, ...]) -> int | None:
-    field_id = column_id(field)
-    return _get_single(
-        [place for place, each in enumerate(fields) if field_id is not None and _get_field_id(each) == field_id], path
-    )
+class _Places:
+    """The positions of fields by field id, by name, and by name in any case."""
 
+    def __init__(self, fields: list[pa.Field]) -> None:
+        self.by_id, self._by_name, self._by_folded = (defaultdict[Any, list[int]](list) for _ in range(3))
+        for place, field in enumerate(fields):
+            self._by_name[field.name].append(place)
+            self._by_folded[field.name.casefold()].append(place)
+            field_id = _get_field_id(field)
+            if field_id is not None:
+                self.by_id[field_id].append(place)
 
-def _find_by_name(fields: list[pa.Field], path: tuple[str, ...]) -> int | None:
-    exact = [place for place, each in enumerate(fields) if each.name == path[-1]]
-    if exact:
-        return _get_single(exact, path)
-    folded = path[-1].casefold()
-    return _get_single([place for place, each in enumerate(fields) if each.name.casefold() == folded], path)
+    def find_id(self, field_id: int | None, path: tuple[str, ...]) -> int | None:
+        """Return the position of the only field with an id."""
+        return _get_single(self.by_id.get(field_id, []), path)
+
+    def find_name(self, path: tuple[str, ...]) -> int | None:
+        """Return the position of the only field with the last name of a path, else with that name in another case."""
+        name = path[-1]
+        return _get_single(self._by_name.get(name) or self._by_folded.get(name.casefold(), []), path)
 
 
 def _get_single(positions: list[int], path: tuple[str, ...]) -> int | None:

@@ -93,7 +93,7 @@ def read_rows(
         name: (kind, partition_values[name]) if name in partition_values else None for name, kind in partitions.items()
     }
     try:
-        columns = resolve_columns(parquet.schema_arrow, schema, mapping)
+        columns = resolve_columns(opened.schema, schema, mapping)
     except UnresolvableColumns as fault:
         raise UnreadableRows(str(fault)) from fault
     for column in columns:
@@ -103,7 +103,7 @@ def read_rows(
             found.leaves += ColumnAggregate(column).leaves(found.rows, found.valid_rows)
     for group in _group_columns([column for column in columns if column.place is not None]):
         GroupReader(opened, group, deleted).read(known_values, found)
-    change_type = _find_change_type(parquet.schema_arrow, columns)
+    change_type = _find_change_type(opened.schema, columns)
     if change_type is not None:
         GroupReader(opened, [change_type], deleted).read_nulls(found)
     first = find_first_unambiguous_values(parquet)
@@ -199,12 +199,12 @@ class GroupReader:
         if len(self.columns) > 1 or column.kind != Primitive("string") or column.path[0] in partitions:
             return None
         assert column.place is not None
-        sizes = self.opened.dictionaries.get(self.opened.parquet.schema_arrow.names[column.place])
+        sizes = self.opened.dictionaries.get(self.opened.names[column.place])
         if sizes is None:
             return None
         aggregates = self._start(partitions)
         try:
-            self.parquet, self._dictionary = self.opened.open_dictionaries(), sizes
+            self.parquet, self._dictionary = self.opened.as_dictionaries, sizes
             self._decode(aggregates)
         except Exception:  # noqa: BLE001 - Arrow raises any type on corrupt bytes
             return None
@@ -234,8 +234,7 @@ class GroupReader:
 
     def _decode(self, aggregates: Sequence[ColumnAggregate | NotNullAggregate]) -> None:
         places = [column.place for column in self.columns]
-        every = self.parquet.schema_arrow.names
-        names = [every[place] for place in places if place is not None]
+        names = [self.opened.names[place] for place in places if place is not None]
         total = self.parquet.metadata.num_rows
         offset, batch_rows = 0, self._batch_rows(total)
         while offset < total:

@@ -52,14 +52,14 @@ def iter_variants(
     opened = open_data_file(source, size)
     parquet, value_bytes = opened.parquet, opened.value_bytes
     try:
-        columns = resolve_columns(parquet.schema_arrow, schema, mapping)
+        columns = resolve_columns(opened.schema, schema, mapping)
     except UnresolvableColumns as fault:
         raise UnreadableRows(str(fault)) from fault
     rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(value_bytes, 1)))
     for column in columns:
         if column.place is None or not _has_variant(column, path):
             continue
-        name = parquet.schema_arrow.names[column.place]
+        name = opened.names[column.place]
         try:
             starts: dict[tuple[str, ...], int] = {}
             for batch in parquet.iter_batches(batch_size=rows, columns=[name], use_threads=False):

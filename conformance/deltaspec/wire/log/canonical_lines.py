@@ -1,8 +1,11 @@
-"""Decode canonical lines of the log: they have no byte more than necessary, and therefore no defect.
+"""Decode canonical lines of the log: they have no byte more than necessary but spaces, and therefore no defect.
 
 `msgspec` encodes an action in the fewest bytes that decode to it: each known key once, no nulls or white space, the
 shortest escapes and numbers. So a line as long as its encoded action has no repeated or unknown key and no second
 action, in whatever order its keys are.
+
+Some writers put a space after each colon and comma. All spaces of an encoded action are in its strings. So a line may
+be longer by as many bytes as it has more spaces: a repeated or unknown key would add quotes and a colon as well.
 """
 
 from collections.abc import Callable
@@ -40,7 +43,13 @@ def decode_canonical_line(line: bytes, revision: Revision) -> tuple[str | None, 
         action = decode(body)
     except _ERRORS:
         return None, None
-    return (kind, action) if len(_encoder.encode(action)) == len(body) else (None, None)
+    return (kind, action) if _is_canonical(body, _encoder.encode(action), 0) else (None, None)
+
+
+def _is_canonical(text: bytes, encoded: bytes, around: int) -> bool:
+    """Return whether a text has no byte more than its encoded actions, spaces excepted, and `around` other bytes."""
+    further = len(text) - len(encoded) - around
+    return further == 0 or (further > 0 and further == text.count(b" ") - encoded.count(b" "))
 
 
 class _BlockDecoder(NamedTuple):
@@ -80,8 +89,8 @@ def decode_canonical_block(block: bytes, revision: Revision) -> tuple[list[str],
     if None in actions or block.count(b"}\n{") != len(lines) - 1:  # one line could have two objects
         return None
     types = list(map(type, actions))
-    length = len(_encoder.encode_lines(actions)) + sum(map(decoder.bytes_around.__getitem__, types))
-    if length != len(block) + (not block.endswith(b"\n")):
+    around = sum(map(decoder.bytes_around.__getitem__, types)) - (not block.endswith(b"\n"))
+    if not _is_canonical(block, _encoder.encode_lines(actions), around):
         return None
     return [decoder.kinds[each] for each in types], actions
 

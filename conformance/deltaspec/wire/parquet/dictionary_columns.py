@@ -6,6 +6,7 @@ states.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -49,6 +50,7 @@ def find_dictionary_columns(parquet: pq.ParquetFile, sizes: Sequence[int | None]
     leaves, groups = metadata.num_columns, metadata.num_row_groups
     if len(sizes) != leaves * groups:
         return {}
+    names = Counter(stored.names)
     ends = tuple(accumulate(metadata.row_group(group).num_rows for group in range(groups)))
     found = {}
     for leaf in range(leaves):
@@ -57,7 +59,7 @@ def find_dictionary_columns(parquet: pq.ParquetFile, sizes: Sequence[int | None]
             continue
         name = parquet.schema.column(leaf).path
         # the path of a leaf inside a struct has a dot, and so may a name
-        if "." not in name and stored.names.count(name) == 1 and pa.types.is_string(stored.field(name).type):
+        if "." not in name and names[name] == 1 and pa.types.is_string(stored.field(name).type):
             found[name] = DictionarySizes(ends, counts)
     return found
 

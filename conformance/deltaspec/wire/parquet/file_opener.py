@@ -1,6 +1,8 @@
 """Open data files with bounds on the memory that reading their rows takes."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,7 +34,8 @@ class UnreadableRows(ValueError):
     """The rows of a file cannot be read; its pages may be valid."""
 
 
-class OpenedFile(NamedTuple):
+@dataclass(frozen=True)
+class OpenedFile:
     """A data file whose footer was read."""
 
     parquet: pq.ParquetFile
@@ -43,8 +46,19 @@ class OpenedFile(NamedTuple):
     data: bytes = b""
     """The complete file if it is small, else empty."""
 
-    def open_dictionaries(self) -> pq.ParquetFile:
-        """Open the file again. Columns of `dictionaries` are read as Arrow dictionaries of strings."""
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """`ParquetFile.schema_arrow`, which pyarrow builds again each time."""
+        return self.parquet.schema_arrow
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the top-level columns."""
+        return list(self.schema.names)
+
+    @cached_property
+    def as_dictionaries(self) -> pq.ParquetFile:
+        """The same file. Columns of `dictionaries` are read as Arrow dictionaries of strings."""
         source, names = pa.BufferReader(self.data), list(self.dictionaries)
         return pq.ParquetFile(source, metadata=self.parquet.metadata, read_dictionary=names, **_OPTIONS)
 

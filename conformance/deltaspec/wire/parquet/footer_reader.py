@@ -150,9 +150,11 @@ def read_footer(access: DataAccess, key: str, size: int | None = None) -> bytes:
 def _read_tail(access: DataAccess, key: str, size: int | None) -> tuple[bytes, int]:
     """Return the end of a file and its length; one read is enough if `size` is right."""
     if size is not None and size >= _SMALLEST:
-        start = max(0, size - TAIL_BYTES)
+        start = 0 if access.may_keep(size) else max(0, size - TAIL_BYTES)
         tail = access.read_range(key, start, size - start + 1)
         if len(tail) == size - start:
+            if start == 0:
+                access.keep(key, tail)
             return tail, size
     size = access.size(key)
     start = max(0, size - TAIL_BYTES)

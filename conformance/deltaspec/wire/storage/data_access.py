@@ -4,8 +4,10 @@ A key is the result of `deltaspec.protocol.files.paths.path_key`: a decoded path
 path or URI outside of it. Files outside of the table are read only if the options allow it.
 """
 
+import io
 import posixpath
 import re
+from threading import Lock
 from typing import Any
 
 import polars as pl
@@ -21,6 +23,11 @@ _SIGN_OF_NON_CANONICAL_KEYS = "[./:]/"
 """Keys that the pattern matches contain this text, begin with `/` or end with `.`. Few other keys do."""
 MAX_STORES = 100
 """Limit of locations outside of the table, because a hostile log may name any number of hosts."""
+
+SMALL_FILE_BYTES = 1 << 20
+"""Files up to this size are read at once where their rows are needed after their footers."""
+MAX_KEPT_BYTES = 64 << 20
+"""Limit of all contents that are kept for the next step."""
 
 _MOST_MISSES = 20
 """Limit of absolute paths that are looked up in the table although they lead to other places."""
@@ -60,6 +67,25 @@ class DataAccess:
         self._without_slash: dict[str, str | None] = {}
         """Results of `find_without_slash`."""
         self._misses = 0
+        self._keeps_small_files = False
+        self._kept: dict[str, bytes] = {}
+        self._free_bytes = MAX_KEPT_BYTES
+        self._lock = Lock()
+
+    def keep_small_files(self) -> None:
+        """Keep small remote files that are read completely until they are opened once, which saves a request each."""
+        self._keeps_small_files = self.store.is_remote
+
+    def may_keep(self, size: int) -> bool:
+        """Return whether a file of this size should be read completely, because it will be kept."""
+        return self._keeps_small_files and size <= min(SMALL_FILE_BYTES, self._free_bytes)
+
+    def keep(self, key: str, data: bytes) -> None:
+        """Keep the content of a file for `open_seekable`, if there is room."""
+        with self._lock:
+            if self.may_keep(len(data)) and key not in self._kept:
+                self._kept[key] = data
+                self._free_bytes -= len(data)
 
     def size(self, key: str) -> int:
         """Return the length of a file in bytes."""
@@ -78,6 +104,11 @@ class DataAccess:
 
     def open_seekable(self, key: str) -> Any:
         """Open a file for random access, as input of `pyarrow.parquet.ParquetFile`."""
+        with self._lock:
+            data = self._kept.pop(key, None)
+            self._free_bytes += 0 if data is None else len(data)
+        if data is not None:
+            return io.BytesIO(data)
         store, path = self._locate(key)
         return store.open_seekable(path)
 

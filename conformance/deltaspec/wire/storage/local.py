@@ -123,15 +123,14 @@ class LocalStore:
             if times[here] > _MAX_LISTINGS:
                 yield StorageError(f"{shown}: not listed, because too many links lead to it")
                 return
-            with os.scandir(folder) as entries:
-                found = list(entries)
+            names = os.listdir(folder)  # entries of `scandir` would keep their status, ten times the size of a name
         except OSError as fault:
             yield StorageError(f"{shown}: cannot be listed: {fault.strerror or fault}")
             return
-        for entry in found:
-            name = part.folder + entry.name
+        for each in names:
+            name = part.folder + each
             try:
-                facts = entry.stat()
+                facts = os.stat(os.path.join(folder, each))
             except PermissionError as fault:
                 yield StorageError(f"{escape_file_name(name)}: {fault.strerror}")
                 continue

@@ -1,0 +1,1 @@
+"""The overview of many tables: verdicts, what is new since the report before, and the trend."""
