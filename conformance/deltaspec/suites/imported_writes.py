@@ -203,8 +203,11 @@ def _compare_state(asked: LoadSnapshot, state: SnapshotAnswer) -> None:
     """Compare what a replay reproduces: columns, partition columns, properties, transactions and domains."""
     metadata = state.metadata or {}
     if "schemaString" in asked.metadata:
-        wanted, found = (parse_schema(each["schemaString"]) for each in (asked.metadata, metadata))
-        compare_value("columns", *([[each.name, str(each.type)] for each in one.fields] for one in (wanted, found)))
+        wanted, found = (
+            [[field.name, str(field.type)] for field in parse_schema(each["schemaString"]).fields]
+            for each in (asked.metadata, metadata)
+        )
+        compare_value("columns", wanted, found)
     for name in ("partitionColumns", "configuration"):
         if name in asked.metadata:
             expected, actual = asked.metadata[name], metadata.get(name)
