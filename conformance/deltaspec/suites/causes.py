@@ -77,7 +77,7 @@ def _list_breaks(subject: TableUnderTest, check: Check, message: str = "") -> tu
     """Return the requirements of the rules that a message names; of a broken table; or else of the check."""
     rules = [RULES[code] for code in _RULE.findall(message) if code in RULES]
     if rules:
-        return tuple(dict.fromkeys(each.requires for each in rules))
+        return tuple(dict.fromkeys(name for each in rules for name in each.requires))
     return subject.broken.requires if subject.broken is not None and not check.requires else check.requires
 
 
