@@ -263,6 +263,8 @@ def _run(
 
     from msgspec.structs import replace
 
+    from deltaspec.suites.causes import group_by_cause
+    from deltaspec.suites.contrast import find_contrasts
     from deltaspec.suites.events import undo_judgement
     from deltaspec.suites.known_failures import KnownFailures
     from deltaspec.suites.results import Run, build_report
@@ -310,7 +312,8 @@ def _run(
         written = plan.corpus.written or plan.corpus.written_histories
         asks_both = plan.corpus.golden and not run.golden
         unused = judge.list_unused(plan.suites, golden=None if asks_both else run.golden, written=written)
-    return build_report(run, capabilities, results, unused), results
+    groups = group_by_cause(each for each in results if each.outcome.has_failed)
+    return build_report(run, capabilities, results, unused, find_contrasts(groups, results)), results
 
 
 @click.command("replay")

@@ -29,6 +29,7 @@ DATAFUSION = Dialect(
 ERRORS: ErrorTable = (
     (r"^TableNotFoundError", "not-found"),
     (r"Unsupported table features required|is not supported for read operation", "unsupported"),
+    (r"Unsupported reader features required", "unsupported"),  # before deltalake 1.5
     (r"Invalid table version", "not-found"),
     *KERNEL_ERRORS,
 )
