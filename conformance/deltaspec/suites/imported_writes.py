@@ -204,8 +204,8 @@ def _compare_state(asked: LoadSnapshot, state: SnapshotAnswer) -> None:
     metadata = state.metadata or {}
     if "schemaString" in asked.metadata:
         wanted, found = (parse_schema(each["schemaString"]) for each in (asked.metadata, metadata))
-        expected, actual = ([[each.name, str(each.type)] for each in one.fields] for one in (wanted, found))
-        compare_value("columns", expected, actual)
+        first, second = ([[each.name, str(each.type)] for each in one.fields] for one in (wanted, found))
+        compare_value("columns", first, second)
     for name in ("partitionColumns", "configuration"):
         if name in asked.metadata:
             expected, actual = asked.metadata[name], metadata.get(name)
