@@ -32,6 +32,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Directory of the imported cases, which then are the only ones."""
     golden: bool = False
     """Whether the golden cases were asked, which then are the only ones."""
+    revision: str = "current"
+    """Revision of the drawn tables."""
     complete: bool
     """Whether every case was run; False if the candidate died too often, or if the run stopped at a failure."""
     stopped: bool = False
