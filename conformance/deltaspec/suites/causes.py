@@ -85,7 +85,8 @@ def _name_changes(subject: TableUnderTest, check: Check, fact: WrongRows, found:
     causes = [each for each in found if each.types and not each.title.startswith(CHANGES)]
     difference = fact.difference
     if "_commit_timestamp" in " ".join(difference.columns) and any(each.title.startswith(CHANGES) for each in found):
-        causes += [FILE_TIMES] if subject.newest.state.is_enabled(IN_COMMIT_TIMESTAMPS) else []
+        file_times = replace(FILE_TIMES, breaks=(*FILE_TIMES.breaks, "cdc.timestamp-in-commit"))
+        causes += [file_times] if subject.newest.state.is_enabled(IN_COMMIT_TIMESTAMPS) else []
     if difference.missing_count != difference.extra_count:
         causes += [Cause("changed rows are missing" if difference.missing_count > difference.extra_count
                          else "too many changed rows are returned", check.requires)]  # fmt: skip
