@@ -61,6 +61,7 @@ class Engine:
             "want": ["files", "transactions"],
             "at": ["version", "timestamp_ms"],
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "kinds": list(self._writer.kinds),
             "stores": ["s3"],
             "reader_features": [
