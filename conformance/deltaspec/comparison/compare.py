@@ -292,13 +292,13 @@ def _compare_engine(name: str, engines: Engines, prepared: _Prepared, request: C
         reason = f"{capabilities.name} is only asked about tables on the disk of this machine"
         checks = (Check(name="rows", outcome="not compared", message=reason),)
     else:
-        before = TableListing.of(table.store)
+        before = TableListing.of(table)
         try:
             checks, seconds = _ask(host, prepared, request)
         except GivenUp as fault:
             engines.discard(name)
             checks = (Check(name="rows", outcome="not compared", message=str(fault)),)
-        checks = (*checks, *before.compare(table.store))
+        checks = (*checks, *before.compare(table))
     checks = tuple(explain_check(each, name, capabilities.version, table) for each in checks)
     return EngineComparison(
         candidate=name,
