@@ -530,6 +530,16 @@ def engines(session: nox.Session) -> None:
 
 
 @nox.session
+def releases(session: nox.Session) -> None:
+    """Ask several releases of engines the same questions; `nox -s releases -- deltalake==1.5.1`.
+
+    Writes `reports/releases.md`.
+    """
+    _with_project(session, "dev,engines")
+    session.run("python", "conformance/engines/run_releases.py", *session.posargs)
+
+
+@nox.session
 def writers(session: nox.Session) -> None:
     """Let writers perform histories; `nox -s writers -- deltalake --tables 200`.
 

@@ -76,26 +76,31 @@ def compute_coverage(requirement: Requirement, revisions: tuple[str, ...] = REVI
     """Return the coverage of a requirement in each of `revisions` in which it applies."""
     rules = [rule for rule in RULES.values() if requirement.id in rule.requires]
     permissions = load_permissions().get(requirement.id, ())
-    checks, reason = _find_suite_coverage(requirement)
     applicable = [revision for revision in requirement.revisions if revision in revisions]
     return Coverage(
         requirement,
         {
             revision: RevisionCoverage(
-                tuple(rule.code for rule in rules if revision in rule.revisions), permissions, checks, reason
+                tuple(rule.code for rule in rules if revision in rule.revisions),
+                permissions,
+                *_find_suite_coverage(requirement, revision),
             )
             for revision in applicable
         },
     )
 
 
-def _find_suite_coverage(requirement: Requirement) -> tuple[tuple[str, ...], str]:
-    """Return the checks that test a requirement about behaviour, and why there are none."""
+def _find_suite_coverage(requirement: Requirement, revision: str) -> tuple[tuple[str, ...], str]:
+    """Return the checks that test a requirement about behaviour in a revision, and why there are none."""
     if requirement.check != "behaviour":
         return (), ""
-    from deltaspec.suites.coverage import list_tested_requirements, load_untestable_requirements
+    from deltaspec.suites.coverage import NOT_OF_EARLIER, list_tested_requirements, load_untestable_requirements
 
-    return list_tested_requirements().get(requirement.id, ()), load_untestable_requirements().get(requirement.id, "")
+    tested = list_tested_requirements(revision).get(requirement.id, ())
+    reason = load_untestable_requirements().get(requirement.id, "")
+    if not tested and requirement.id in list_tested_requirements():
+        reason = NOT_OF_EARLIER
+    return tested, reason
 
 
 def coverage(revision: str | None = None) -> dict[str, Coverage]:

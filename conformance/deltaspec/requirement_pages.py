@@ -63,7 +63,10 @@ def render_requirement_page(requirement: Requirement, width: int = WIDTH) -> str
     if covered.checks:
         lines += ["", "Tested by", *(f"  {name}" for name in covered.checks)]
     if covered.reason:
-        lines += ["", "Not testable from outside", *wrap_text(f"  {covered.reason}", width, indent="  ")]
+        title = (
+            f"Not tested in {format_revisions(covered.uncovered)}" if covered.checks else "Not testable from outside"
+        )
+        lines += ["", title, *wrap_text(f"  {covered.reason}", width, indent="  ")]
     if covered.rules:
         lines += ["", "Checked by", *(f"  {code} {RULES[code].name}" for code in covered.rules)]
     if covered.permissions:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import sys
 import time
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -173,3 +175,14 @@ class WaitingStream(StringIO):
         while text not in self.getvalue():
             assert time.monotonic() < end, self.getvalue()
             time.sleep(0.01)
+
+
+def test_query_of_the_readme_lists_tables_with_violations_of_the_last_run(tmp_path: Path) -> None:
+    (query,) = re.findall(r"^```sql\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.M | re.S)
+    place = tmp_path / "results"
+    for tables in ([str(FAULTY), str(tmp_path / "gone")], [str(SOUND), str(FAULTY)]):
+        deltaspec.validate_many(tables, level="log", results=str(place))
+    results = pa.table(DeltaTable(str(place)).to_pyarrow_table())
+    with duckdb.connect() as connection:
+        connection.register("results", results)
+        assert connection.sql(query).fetchall() == [(str(FAULTY), 1)]

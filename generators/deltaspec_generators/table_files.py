@@ -23,7 +23,7 @@ from deltaspec.protocol.files import deletion_vectors
 from deltaspec.protocol.log import file_names
 from deltaspec_generators.action_lines import Line, encode_json, encode_line, encode_lines
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile, encode_checkpoint, encode_parquet
-from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
+from deltaspec_generators.table_uris import TABLE_URI, get_elsewhere, replace_table_uri
 
 __all__ = [
     "CheckpointFiles",
@@ -62,6 +62,8 @@ class TableFiles(msgspec.Struct):
     last_checkpoint: dict[str, Any] | str | bytes | None = None
     data: dict[str, pa.Table | bytes] = msgspec.field(default_factory=dict)
     """Data files by path relative to the table; paths are file system names, not percent-encoded."""
+    elsewhere: dict[str, bytes] = msgspec.field(default_factory=dict)
+    """Data files outside of the table by path relative to `get_elsewhere`; the log names them by `ELSEWHERE_URI`."""
     extra: dict[str, bytes] = msgspec.field(default_factory=dict)
     """Other files by path relative to the table; they replace any generated file with the same path."""
     clock_ms: int | None = None
@@ -83,7 +85,8 @@ def encode_table(
         uri: URI of the table's directory with a slash at the end, which replaces `TABLE_URI` in the log.
 
     Returns:
-        Bytes by path relative to the table, sorted by path. Log files other than Parquet depend only on `files`.
+        Bytes by path relative to the table, sorted by path, without the files elsewhere. Log files other than Parquet
+        depend only on `files`.
     """
     before = present or {}
     log_before = {path.removeprefix(LOG): data for path, data in before.items() if path.startswith(LOG)}
@@ -112,12 +115,20 @@ def _locate_checkpoint(checkpoint: CheckpointFiles, uri: str) -> CheckpointFiles
 
 
 def _locate_text(name: str, data: bytes, uri: str) -> bytes:
-    return data if name.endswith(".parquet") else data.replace(TABLE_URI.encode(), uri.encode())
+    found: bytes = data if name.endswith(".parquet") else replace_table_uri(data, uri)
+    return found
 
 
 def write_table(files: TableFiles, directory: Path) -> None:
-    """Write the files of a table into a directory, created if needed; existing files are kept."""
+    """Write the files of a table into a directory, created if needed; existing files are kept.
+
+    Files elsewhere are written to the directory that `get_elsewhere` returns.
+    """
     (directory / LOG).mkdir(parents=True, exist_ok=True)
+    for path, data in files.elsewhere.items():
+        target = get_elsewhere(directory) / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
     for path, data in encode_table(files, uri=directory.absolute().as_uri() + "/").items():
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)

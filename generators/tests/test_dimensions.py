@@ -34,7 +34,7 @@ NEED_STATISTICS = (
 """Files with deletion vectors or row ids must state their number of records."""
 EXCLUSIVE = [
     ("checkpoint:multipart", "feature:v2Checkpoint"),
-    ("hint:absent", "hint:present"),
+    *combinations(("hint:absent", "hint:present", "hint:stale"), 2),
     *((each, "statistics:absent") for each in NEED_STATISTICS),
 ]
 

@@ -141,6 +141,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     at: tuple[Literal["version", "timestamp_ms"], ...] = ()
     row_ids: bool = False
     predicate: PredicateSupport = "none"
+    predicate_forms: tuple[Literal["in", "starts_with"], ...] = ()
+    """Further forms of `predicate_tree` that the engine takes; without them it gets comparisons."""
     reader_features: tuple[str, ...] = ()
     """Table features with which the engine reads tables; a table with another one must be refused."""
     writer_features: tuple[str, ...] = ()

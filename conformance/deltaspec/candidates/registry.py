@@ -22,10 +22,12 @@ import shutil
 import sys
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
+from packaging.version import Version
 
 from deltaspec.candidates.host import MEMORY_LIMIT, Host
 from deltaspec.candidates.process import HELLO_SECONDS, Launch
@@ -50,6 +52,8 @@ class Adapter(msgspec.Struct, frozen=True):
     """Modules that it imports; empty for a program."""
     is_program: bool = False
     needs_java: bool = False
+    oldest: tuple[str, str] | None = None
+    """Distribution of the engine, and the oldest release with what the adapter calls."""
 
     @property
     def install(self) -> str:
@@ -61,7 +65,7 @@ ADAPTERS = {
     adapter.name: adapter
     for adapter in (
         Adapter("reference", "the reader of deltaspec", "", ("deltaspec",)),
-        Adapter("deltalake", "delta-rs", "deltalake", ("deltalake",)),
+        Adapter("deltalake", "delta-rs", "deltalake", ("deltalake",), oldest=("deltalake", "1.0")),
         Adapter("delta_spark", "Delta Spark", "spark", ("pyspark", "delta"), needs_java=True),
         Adapter("kernel_java", "Kernel Java", "harness_java", is_program=True, needs_java=True),
         Adapter("kernel_rust", "delta-kernel-rs", "harness_rust", is_program=True),
@@ -132,7 +136,16 @@ def find_missing_requirement(adapter: Adapter) -> str | None:
     if python is not None:
         return None if shutil.which(python) else f"{_get_python_variable(adapter)}={python} is not a program"
     missing = [module for module in adapter.modules if find_spec(module) is None]
-    return f"{', '.join(missing)} is not installed" if missing else None
+    return f"{', '.join(missing)} is not installed" if missing else _find_old_release(adapter)
+
+
+def _find_old_release(adapter: Adapter) -> str | None:
+    """Return why the installed release is too old; None if it is not."""
+    if adapter.oldest is None:
+        return None
+    package, oldest = adapter.oldest
+    found = version(package)
+    return f"{package} {found} is installed; it needs {oldest} or later" if Version(found) < Version(oldest) else None
 
 
 def find_program(name: str) -> Path | None:

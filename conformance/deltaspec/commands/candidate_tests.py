@@ -68,6 +68,13 @@ _TIMEOUT_SCALE = click.option(
 @click.option("--written", is_flag=True, help="Ask about the tables that were written for one situation each.")
 @click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
 @click.option(
+    "--revision",
+    type=click.Choice(["r1", "r2", "r3", "current"]),
+    default="current",
+    show_default=True,
+    help="Revision of the protocol that the drawn tables follow. Written tables are of the current one, and left out.",
+)
+@click.option(
     "--import",
     "imported",
     type=click.Path(file_okay=False),
@@ -101,6 +108,7 @@ def test(
     tables: int | None,
     written: bool,
     seed: int,
+    revision: str,
     imported: str | None,
     golden: bool,
     others: list[str],
@@ -142,8 +150,10 @@ def test(
     require_events(events, resume=resume)
     entries = load_known_failures(Path(known)) if known else []
     left_out: list[str] = []
+    if revision != "current" and (golden or written or imported is not None):
+        raise InvalidUsage("--revision is for drawn tables; it cannot be combined with --golden, --written or --import")
     if imported is None:
-        plan, left_out = _plan_tables(select_suites(suites), seed, tables, written, golden)
+        plan, left_out = _plan_tables(select_suites(suites), seed, tables, written, golden, revision)
     else:
         if golden or written or suites or save is not None:
             raise InvalidUsage("--import cannot be combined with --golden, --written, --suite or --save")
@@ -166,13 +176,16 @@ def test(
 
 
 def _plan_tables(
-    suites: Sequence[SuiteName], seed: int, tables: int | None, written: bool, golden: bool
+    suites: Sequence[SuiteName], seed: int, tables: int | None, written: bool, golden: bool, revision: str
 ) -> tuple[SuitePlan, list[str]]:
     """Return the plan of a run, and the tables that it leaves out."""
     from deltaspec.golden.definition import has_definitions
     from deltaspec.suites.checks import SUITES
     from deltaspec.suites.runner import build_suite_plan
 
+    if revision != "current":
+        drawn = DEFAULT_TABLES if tables is None else tables
+        return build_suite_plan(suites, seed, drawn, revision=revision), ["tables of the current revision"]
     is_default = tables is None and not written and not golden
     drawn = DEFAULT_TABLES if is_default else tables or 0
     has_golden = golden or (is_default and has_definitions())
@@ -250,6 +263,8 @@ def _run(
 
     from msgspec.structs import replace
 
+    from deltaspec.suites.causes import group_by_cause
+    from deltaspec.suites.contrast import find_contrasts
     from deltaspec.suites.events import undo_judgement
     from deltaspec.suites.known_failures import KnownFailures
     from deltaspec.suites.results import Run, build_report
@@ -285,6 +300,7 @@ def _run(
         tables=max(plan.corpus.tables, plan.corpus.histories),
         imported=imported,
         golden=plan.corpus.golden and not (plan.corpus.tables or plan.corpus.written),
+        revision=plan.corpus.revision,
         suites=tuple(plan.suites),
         seconds=round(time.monotonic() - started + sum(each.seconds for each in earlier), 3),
         complete=complete and not is_stopped,
@@ -296,7 +312,8 @@ def _run(
         written = plan.corpus.written or plan.corpus.written_histories
         asks_both = plan.corpus.golden and not run.golden
         unused = judge.list_unused(plan.suites, golden=None if asks_both else run.golden, written=written)
-    return build_report(run, capabilities, results, unused), results
+    groups = group_by_cause(each for each in results if each.outcome.has_failed)
+    return build_report(run, capabilities, results, unused, find_contrasts(groups, results)), results
 
 
 @click.command("replay")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,8 +17,13 @@ from deltaspec.commands.validate import validate
 from deltaspec.errors import TableUnreadable
 from deltaspec.exit_codes import ExitCode
 
+if TYPE_CHECKING:
+    from deltaspec.wire.storage.settings import StorageSettings
+
 DISCOVERY_VERSION = 1
 """Increases when a field of the JSON output is removed or changes its meaning."""
+
+_HEAD = {"discovery_version": DISCOVERY_VERSION, "deltaspec": __version__}
 
 
 @click.command()
@@ -34,9 +40,15 @@ def discover(location: str, hidden: bool, catalog: str | None, output_format: st
 
     uc://catalog.schema.* lists the Delta tables of a schema in the Unity Catalog at --catalog.
 
+    glue://DATABASE.TABLE lists the Delta tables of AWS Glue, and hms://host:9083/DATABASE.TABLE lists the Delta tables
+    of a Hive Metastore without Kerberos. Both names may have globs, or be left out. JSON then has also name, owner and
+    properties. Lines on stderr say what is odd: two tables at one location, a table in the folder of another, a
+    location without a log.
+
     If a folder cannot be listed, a line on stderr names it, and the exit code is 3. Storage options come from the
     configuration file, as for `deltaspec validate`.
     """
+    from deltaspec.commands.catalog_discovery import is_listed_catalog
     from deltaspec.report.text import escape_text
     from deltaspec.wire.catalog.names import is_catalog_table
     from deltaspec.wire.storage.interface import redact_uri
@@ -44,6 +56,10 @@ def discover(location: str, hidden: bool, catalog: str | None, output_format: st
     from deltaspec.wire.storage.table_search import Unsearched, find_tables
 
     configuration = load_configuration(config, f"{location.rstrip('/')}/*", validate.configurable_options)
+    settings = StorageSettings(configuration.storage_options)
+    if is_listed_catalog(location):
+        _list_catalog(location, settings, output_format)
+        return
     tables: list[str] = []
     unsearched: list[dict[str, str]] = []
     is_empty = True
@@ -52,7 +68,7 @@ def discover(location: str, hidden: bool, catalog: str | None, output_format: st
 
         search: Iterator[str | Unsearched] = expand_pattern(location, catalog)
     else:
-        search = find_tables(location, StorageSettings(configuration.storage_options), hidden=hidden)
+        search = find_tables(location, settings, hidden=hidden)
     for found in search:
         is_empty = False
         if isinstance(found, Unsearched):
@@ -65,6 +81,24 @@ def discover(location: str, hidden: bool, catalog: str | None, output_format: st
     if is_empty:
         raise TableUnreadable(f"{redact_uri(location)}: no Delta table at or below this location")
     if output_format == "json":
-        head = {"discovery_version": DISCOVERY_VERSION, "deltaspec": __version__}
-        print_bytes(encode_json({**head, "tables": tables, "not_searched": unsearched}))
+        print_bytes(encode_json({**_HEAD, "tables": tables, "not_searched": unsearched}))
     sys.exit(ExitCode.INCOMPLETE if unsearched else ExitCode.OK)
+
+
+def _list_catalog(location: str, settings: StorageSettings, output_format: str) -> None:
+    """Print the tables of a catalog that has their locations."""
+    from deltaspec.commands.catalog_discovery import discover_catalog
+    from deltaspec.report.text import escape_text
+
+    found = discover_catalog(location, settings)
+    if not found:
+        raise TableUnreadable(f"{location}: no Delta table in the catalog")
+    for each in found:
+        for odd in each.odd:
+            click.echo(f"deltaspec: {escape_text(each.name)}: {escape_text(odd)}", err=True)
+    locations = list(dict.fromkeys(each.location for each in found if each.location))
+    if output_format == "json":
+        print_bytes(encode_json({**_HEAD, "tables": locations, "not_searched": [], "catalog_tables": found}))
+    else:
+        for location in locations:
+            print_text(location)

@@ -38,6 +38,7 @@ from deltaspec.protocol.log.file_names import CommitName
 from deltaspec.protocol.schema.data_types import Field
 from deltaspec.suites.startup import CandidateUnusable, start_candidate
 from deltaspec.validation.instants import AtArgument
+from deltaspec.validation.progress import ignore_progress
 from deltaspec.version import __version__
 from deltaspec.wire.data.row_hashing import is_hashable
 from deltaspec.wire.storage.factory import is_local
@@ -116,11 +117,17 @@ def compare_tables(
     """
     for name in candidates:
         find_launch(name)  # raises before anything is read
-    with Engines(candidates) as engines:
-        reports = tuple(compare_table(uri, engines, request, progress) for uri in tables)
+    with Engines(candidates) as engines, ThreadPoolExecutor(1) as pool:
+        reports = []
+        following = pool.submit(_prepare, tables[0], request, progress)
+        for number in range(len(tables)):
+            table = following.result()
+            if number + 1 < len(tables):  # read the next log while engines read this table
+                following = pool.submit(_prepare, tables[number + 1], request, ignore_progress)
+            reports.append(_compare(table, engines, request, progress))
     return ComparisonFile(
         deltaspec=__version__,
-        tables=reports,
+        tables=tuple(reports),
         exit_code=ExitCode.find_worst(EXIT_CODES[each.verdict] for each in reports),
     )
 
@@ -132,42 +139,66 @@ def compare_table(uri: str, engines: Engines, request: CompareRequest, progress:
         InvalidUsage: a column or version does not exist, or an engine is unknown or cannot run here.
         TableUnreadable: there is no table, or deltaspec cannot read its log.
     """
+    return _compare(_prepare(uri, request, progress), engines, request, progress)
+
+
+class _Prepared(msgspec.Struct, frozen=True):
+    """A table whose log has been read, and which the judge reads."""
+
+    whole: JudgedTable
+    table: JudgedTable
+    """The table with the files of the sample; the complete one without a sample."""
+    selection: RowSelection | None
+    fields: list[Field]
+    changes: ChangedVersions | None
+    judge: _BackgroundJudge
+
+
+def _prepare(uri: str, request: CompareRequest, progress: Progress) -> _Prepared:
+    """Read the log of a table, and begin to read its rows."""
     open_at = partial(
         open_judged_table, uri, storage=request.storage, allow_outside=request.allow_outside, progress=progress
     )
-    table = open_at(at=request.at)
-    whole, selection = table, None
+    whole = table = open_at(at=request.at)
+    selection, changes = None, None
     if request.sample is not None:
         table, selection = select_sample(table, request.sample)
     fields, not_compared = _choose_fields(table, request.columns, () if selection is None else selection.columns)
-    changes = None
     if request.changes is not None:
         first, last = request.changes
         if not 0 <= first <= last <= table.version:
             raise InvalidUsage(f"{table.uri}: versions {first} to {last} are no range up to version {table.version}")
         changes = ChangedVersions(request.changes, lambda version: open_at(at=version))
-    with closing(_BackgroundJudge(table, not_compared, selection)) as judge:
-        judge.start(fields)
+    judge = _BackgroundJudge(table, not_compared, selection)
+    judge.start(fields)
+    return _Prepared(whole, table, selection, fields, changes, judge)
+
+
+def _compare(prepared: _Prepared, engines: Engines, request: CompareRequest, progress: Progress) -> ComparisonReport:
+    """Ask every engine, and build the report."""
+    whole, table, judge = prepared.whole, prepared.table, prepared.judge
+    with closing(judge):
         compared = []
         for number, name in enumerate(engines.names):
             progress(f"{name} reads", number, len(engines.names))
-            compared.append(_compare_engine(name, engines, table, fields, judge, changes, selection, request))
-        chosen, judged = judge(fields)
+            compared.append(_compare_engine(name, engines, prepared, request))
+        chosen, judged = judge(prepared.fields)
+    sample = None
+    if prepared.selection is not None:
+        sample = Sample(condition=prepared.selection.sql, files=len(table.files), bytes=table.bytes)
     report = ComparisonReport(
         table=table.uri,
         version=table.version,
-        verdict=_find_verdict(compared, has_gaps=bool(not_compared or judged.unread)),
+        verdict=_find_verdict(compared, has_gaps=bool(judge.not_compared or judged.unread)),
         files=len(whole.files),
         bytes=whole.bytes,
         rows=None if judged.unread else judged.sums.rows,
         columns=tuple(field.name for field in chosen.fields),
-        columns_not_compared=not_compared,
+        columns_not_compared=judge.not_compared,
         partitions=len(judged.partitions) if chosen.partition_positions else 0,
         traits=table.list_traits(),
         unread_files=judged.unread,
-        sample=None
-        if selection is None
-        else Sample(condition=selection.sql, files=len(table.files), bytes=table.bytes),
+        sample=sample,
         changes=request.changes,
         engines=tuple(compared),
         judge_seconds=round(judge.seconds, 3),
@@ -208,7 +239,9 @@ class _BackgroundJudge:
     """Reads the table in a thread while the first engine reads it, once for each set of columns."""
 
     def __init__(self, table: JudgedTable, not_compared: dict[str, str], selection: RowSelection | None) -> None:
-        self._table, self._not_compared, self._selection = table, not_compared, selection
+        self._table, self._selection = table, selection
+        self.not_compared = not_compared
+        """Requested columns that cannot be compared, with the reason; reading may find more."""
         self._pool = ThreadPoolExecutor(1)
         self._found: dict[tuple[str, ...], Future[tuple[Judge, JudgedRows]]] = {}
         self.seconds = 0.0
@@ -232,28 +265,19 @@ class _BackgroundJudge:
         """Read the columns whose values are known."""
         started = time.monotonic()
         while True:
-            fields = [field for field in fields if field.name not in self._not_compared]
+            fields = [field for field in fields if field.name not in self.not_compared]
             judge = Judge(self._table, fields, self._selection)
             try:
                 found = judge.sum_rows()
             except ColumnUndecided as undecided:
-                self._not_compared[undecided.column] = undecided.reason
+                self.not_compared[undecided.column] = undecided.reason
                 continue
             self.seconds = self.seconds or time.monotonic() - started
             return judge, found
 
 
-def _compare_engine(
-    name: str,
-    engines: Engines,
-    table: JudgedTable,
-    fields: Sequence[Field],
-    judge: _BackgroundJudge,
-    changes: ChangedVersions | None,
-    selection: RowSelection | None,
-    request: CompareRequest,
-) -> EngineComparison:
-    started = time.monotonic()
+def _compare_engine(name: str, engines: Engines, prepared: _Prepared, request: CompareRequest) -> EngineComparison:
+    started, table = time.monotonic(), prepared.table
     scale = request.timeout_scale * max(1.0, table.bytes / BYTES_PER_SECOND / _FIXED_SECONDS)
     try:
         host = engines.start(name, scale)
@@ -270,7 +294,7 @@ def _compare_engine(
     else:
         before = TableListing.of(table.store)
         try:
-            checks, seconds = _ask(host, table, fields, judge, changes, selection, request)
+            checks, seconds = _ask(host, prepared, request)
         except GivenUp as fault:
             engines.discard(name)
             checks = (Check(name="rows", outcome="not compared", message=str(fault)),)
@@ -287,28 +311,22 @@ def _compare_engine(
     )
 
 
-def _ask(
-    host: Host,
-    table: JudgedTable,
-    fields: Sequence[Field],
-    judge: _BackgroundJudge,
-    changes: ChangedVersions | None,
-    selection: RowSelection | None,
-    request: CompareRequest,
-) -> tuple[tuple[Check, ...], float]:
+def _ask(host: Host, prepared: _Prepared, request: CompareRequest) -> tuple[tuple[Check, ...], float]:
     """Ask an engine, and again for the version by its number if another one was committed meanwhile."""
+
+    table, judge = prepared.table, prepared.judge
 
     def ask(*, at: bool) -> tuple[tuple[Check, ...], float]:
         questions = Questions(
             host,
             table,
-            fields,
+            prepared.fields,
             judge,
             is_everything=request.columns is None,
             at=at,
             limit=max(LEAST_LIMIT_BYTES, table.bytes * _ROWS_FACTOR),
-            changes=changes,
-            selection=selection,
+            changes=prepared.changes,
+            selection=prepared.selection,
         )
         checks = list(questions.ask())
         if questions.not_supported:
@@ -317,7 +335,7 @@ def _ask(
         return tuple(checks), questions.scan_seconds
 
     checks, seconds = ask(at=request.at is not None)
-    _, judged = judge(fields)
+    _, judged = judge(prepared.fields)
     if judged.unread:
         return tuple(map(_excuse, checks)), seconds
     if request.at is None and any(each.outcome in ("differs", "fails") for each in checks) and _has_moved(table):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 import polars as pl
 
-from deltaspec.wire.data.row_hashing import combine_hashes
+from deltaspec.wire.data.row_hashing import HASH_MODULUS, combine_hashes, sum_hashes
 
 PARTITION, ROWS, ROW = "partition", "rows", "row"
 _MOST_PARTS = 256
@@ -44,9 +44,11 @@ class RowSums:
 
     def __init__(self, columns: int) -> None:
         self._names = [ROW, *map(str, range(columns))]
-        schema = {PARTITION: pl.UInt64, ROWS: pl.Int64, **dict.fromkeys(self._names, pl.UInt64)}
-        self._total = pl.DataFrame(schema=schema)
+        self._schema = {PARTITION: pl.UInt64, ROWS: pl.Int64, **dict.fromkeys(self._names, pl.UInt64)}
+        self._total = pl.DataFrame(schema=self._schema)
         self._parts: list[pl.DataFrame] = []
+        self._single: dict[int, list[int]] = {}
+        """Sums of the rows that were added by partition: number of rows, rows, columns."""
         self.rows = 0
 
     def add(self, hashed: HashedRows) -> None:
@@ -54,23 +56,29 @@ class RowSums:
         if not hashed.rows:
             return
         self.rows += hashed.rows
-        hashes = dict(zip(self._names, [hashed.row_hashes, *hashed.columns], strict=True))
+        hashes = [hashed.row_hashes, *hashed.columns]
         if isinstance(hashed.partition, int):
-            sums = {name: pl.Series([each.sum()], dtype=pl.UInt64) for name, each in hashes.items()}
-            keys = {PARTITION: pl.Series([hashed.partition], dtype=pl.UInt64), ROWS: pl.Series([hashed.rows])}
-            self._parts.append(pl.DataFrame(keys | sums))
-        else:
-            frame = pl.DataFrame({PARTITION: hashed.partition, **hashes})
-            self._parts.append(
-                frame.group_by(PARTITION).agg(pl.len().cast(pl.Int64).alias(ROWS), pl.col(self._names).sum())
-            )
-        self._shorten()
+            self._add_sums(hashed.partition, [hashed.rows, *map(sum_hashes, hashes)])
+            return
+        frame = pl.DataFrame({PARTITION: hashed.partition, **dict(zip(self._names, hashes, strict=True))})
+        self._parts.append(
+            frame.group_by(PARTITION).agg(pl.len().cast(pl.Int64).alias(ROWS), pl.col(self._names).sum())
+        )
+        if len(self._parts) >= _MOST_PARTS:
+            self._merge()
 
     def merge(self, other: RowSums) -> None:
         """Add the rows of other sums."""
         self.rows += other.rows
-        self._parts.append(other.by_partition)
-        self._shorten()
+        self._parts += other._parts
+        for partition, sums in other._single.items():
+            self._add_sums(partition, sums)
+
+    def _add_sums(self, partition: int, sums: list[int]) -> None:
+        known = self._single.get(partition)
+        if known is not None:
+            sums = [(first + second) % HASH_MODULUS for first, second in zip(known, sums, strict=True)]
+        self._single[partition] = sums
 
     @property
     def by_partition(self) -> pl.DataFrame:
@@ -85,12 +93,10 @@ class RowSums:
         differs = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_right")) for name in names)
         return joined.filter(differs)
 
-    def _shorten(self) -> None:
-        if len(self._parts) >= _MOST_PARTS:
-            self._merge()
-
     def _merge(self) -> None:
-        if self._parts:
-            added = pl.concat([self._total, *self._parts])
+        if self._parts or self._single:
+            rows = [(partition, *sums) for partition, sums in self._single.items()]
+            single = pl.DataFrame(rows, self._schema, orient="row")
+            added = pl.concat([self._total, single, *self._parts], rechunk=False)
             self._total = added.group_by(PARTITION).agg(pl.col(ROWS, *self._names).sum())
-            self._parts = []
+            self._parts, self._single = [], {}

@@ -52,6 +52,12 @@ def _is_mapped(table: ReadableTable) -> bool:
     return _newest(table).configuration.get(COLUMN_MAPPING_MODE) in ("name", "id")
 
 
+def _has_mapping_property_alone(table: ReadableTable) -> bool:
+    """Whether the table has the property of column mapping and does not support it."""
+    has_mode = _newest(table).configuration.get(COLUMN_MAPPING_MODE) in ("name", "id")
+    return has_mode and "columnMapping" not in _newest(table).features and not _has_legacy_mapping(table)
+
+
 def _has_added_columns(table: ReadableTable) -> bool:
     """Whether some file may be older than a column: the newest schema has a field that an earlier one lacks."""
     return any(_field_paths(each.schema) < _field_paths(table.versions[-1].schema) for each in table.versions)
@@ -176,6 +182,7 @@ TABLE_REQUIREMENTS: dict[str, Holds] = {
     "column-mapping.read-by-id": _has_mode("id"),
     "column-mapping.read-by-display-name": _has_mode(None),
     "column-mapping.log-read-by-physical-name": _is_mapped,
+    "column-mapping.property-needs-support": _has_mapping_property_alone,
     "consistency.missing-columns-null": _has_added_columns,
     "type-widening.converted": _has_type_changes,
     "partition-values.empty-is-null": _has_null_partition_value,

@@ -21,7 +21,7 @@ from deltaspec.pages.renderer import list_assets, render_page, require_jinja
 from deltaspec.pages.validation import Charts, SiteLinks, render_validation
 from deltaspec.report.report_types import Report
 from deltaspec.report.tables_summary import TableResult
-from deltaspec.report.text import bound_text, escape_text, format_duration
+from deltaspec.report.text import bound_text, count, escape_text
 from deltaspec.rule_records import describe_rule
 from deltaspec.rules import RULES
 from deltaspec.scales import HARMS
@@ -33,6 +33,8 @@ _INDEX, _ALL, _DATA = "index.html", "tables.html", "tables.js"
 _MOST_LISTED = 20
 _TABLES_OF_RULE = 1_000
 _NIGHTS_OF_TABLE = 30
+_DAY_MS = 86_400_000
+_PAGES = ("overview", "tables", "rule", "no_report", "validation")
 _NO_CHARTS = Charts(None, "`deltaspec show TABLE --files` reads the log of the table")
 
 NameTable = Callable[[str], str]
@@ -100,7 +102,7 @@ class SiteBuilder:
                 **shared,
             )
             self._write(f"rules/{code}.html", page)
-        for name, data in list_assets().items():
+        for name, data in list_assets(_PAGES).items():
             (self._folder / "assets" / name).write_bytes(data)
         self._write(f"assets/{_DATA}", f"showTables({_encode_list(overview)});\n")
         (self._folder / HISTORY).write_bytes(msgspec.json.encode(self.state))
@@ -129,11 +131,8 @@ class SiteBuilder:
         if entry.state.complete_ms is None:
             return "never"
         latest = max(each.checked_ms for each in self.state.tables.values())
-        seconds = (latest - entry.state.complete_ms) / 1000
-        if seconds < 86_400:
-            return "last night" if seconds < 43_200 else format_duration(seconds)
-        days = int(seconds // 86_400)
-        return f"{days:,} day{'' if days == 1 else 's'}"
+        days = (latest - entry.state.complete_ms) // _DAY_MS
+        return count(days, "day") if days else "last night"
 
     def _write(self, name: str, text: str) -> None:
         (self._folder / name).write_bytes(text.encode("utf-8", "backslashreplace"))
@@ -199,6 +198,7 @@ def _encode_list(overview: Overview) -> str:
                 each.state.verdicts,
             ]
 
-    data = {"verdicts": list(LETTERS), "owners": owners, "rules": codes, "days": overview.days}
+    latest = max((each.state.checked_ms for each in overview.tables), default=0)
+    data = {"verdicts": list(LETTERS), "owners": owners, "rules": codes, "days": overview.days, "latest": latest}
     encoded = msgspec.json.encode({**data, "tables": list(iter_rows())}).decode()
     return encoded.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -174,10 +174,13 @@ class LakeState(msgspec.Struct):
         position = self._find_night(night)
         known = self.tables.setdefault(table, TableState())
         self._pad(known)
+        is_older = time_ms < known.checked_ms
+        if is_older and night == known.night:
+            return known
         letter = LETTERS[result.verdict]
         known.verdicts = known.verdicts[:position] + letter + known.verdicts[position + 1 :]
         known.findings[position] = sum(result.counts.values())
-        if time_ms < known.checked_ms:
+        if is_older:
             return known
         if night != known.night:
             earlier = known.verdicts[:position].rstrip(NO_REPORT)

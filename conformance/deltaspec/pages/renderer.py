@@ -8,9 +8,11 @@ bidirectional characters visible. The content security policy names the hash of 
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
+from itertools import chain
 from typing import Any
 
 from deltaspec.errors import InvalidUsage
@@ -59,10 +61,10 @@ def render_page(name: str, *, assets: str | None = None, **values: Any) -> str:
     return template.render(policy=policy, assets=assets, **shell, **values)
 
 
-def list_assets() -> dict[str, bytes]:
-    """Return the files that pages of a site share, by name."""
-    folder = files("deltaspec.pages") / "templates"
-    return {each.name: each.read_bytes() for each in folder.iterdir() if each.name.endswith((".css", ".js"))}
+def list_assets(pages: Iterable[str]) -> dict[str, bytes]:
+    """Return the style sheet and the scripts of pages of a site, by name."""
+    names = {STYLES, *chain.from_iterable(map(_list_scripts, pages))}
+    return {name: _read(name).encode() for name in sorted(names)}
 
 
 @cache

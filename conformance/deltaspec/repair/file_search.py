@@ -86,7 +86,7 @@ def _search_listings(
 
 
 def _search_versions(store: Store, missing: Mapping[str, int | None], notes: list[str]) -> dict[str, list[str]]:
-    """Return the URIs of earlier versions of the objects, newest first; those of the right size if it is known."""
+    """Return the URIs of earlier versions of the objects, newest first; only of the right size if it is known."""
     found: dict[str, list[str]] = {}
     try:
         versions = ObjectVersions(store)
@@ -117,7 +117,7 @@ def _iter_table(store: Store, notes: list[str]) -> Iterator[tuple[str, int, bool
 
 
 def _iter_nearby(store: Store, notes: list[str]) -> Iterator[tuple[str, int, bool]]:
-    """Yield the files near a table, such as those of copies of the table: the location, and the size in bytes."""
+    """Yield the files near a table, such as copies of the table: the location, and the size in bytes."""
     if store.is_remote:
         yield from _iter_parent(store, notes)
         return

@@ -19,7 +19,7 @@ _MAX_FILES = 50
 
 
 def locate_log_files(store: Store, entries: Mapping[str, Entry], not_repaired: list[NotRepaired]) -> list[NotRepaired]:
-    """Return the entries, those of lost files of the log with the earlier versions of the objects.
+    """Return the entries; entries of lost files of the log have the earlier versions of the objects.
 
     Args:
         store: the table.

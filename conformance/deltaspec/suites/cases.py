@@ -4,6 +4,7 @@ import re
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator
+from typing import TypeAlias
 
 import msgspec
 
@@ -26,13 +27,16 @@ from deltaspec.suites.checks import (
 )
 from deltaspec.suites.imported_checks import CHECK_OF_QUESTION
 from deltaspec.suites.mixed_engines import list_readers
-from deltaspec.suites.outcomes import CaseResult, Outcome
+from deltaspec.suites.outcomes import CaseResult, Cause, Outcome
 from deltaspec.suites.refuse import (
     check_broken_table,
     check_undeclared_features,
     describe_unsupported,
+    list_required_types,
     list_undeclared_needs,
 )
+from deltaspec.suites.subjects import rewrite_subject
+from deltaspec.suites.table_watch import describe_changes, list_files
 
 _OUTCOMES_OF_DEATH = {
     "crash": Outcome.CRASHED,
@@ -92,7 +96,7 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
     """Run a case. The host restarts a candidate that dies; only `GivenUp` is raised."""
     notes = Notes()
     started, before = time.monotonic(), _measure_traffic(candidate)
-    outcome, message, error = _run(candidate, case, notes)
+    outcome, message, error = _run_watched(candidate, case, notes)
     _note_traffic(notes, before, _measure_traffic(candidate))
     message = hide_temporary_directories(message)
     causes = () if error is None else find_causes(case.subject, case.check, error)
@@ -114,7 +118,27 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
     )
 
 
-def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str, Mismatch | Refused | Died | None]:
+Failure: TypeAlias = Mismatch | Refused | Died
+_ONE_VERSION = "table.snapshot-isolation"
+"""Requirement that a reader breaks that changes the table: other readers no longer see the version."""
+
+
+def _run_watched(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str, Failure | None]:
+    """Run a case. If it only reads, compare the files of its tables before and after, and write changed ones again."""
+    if case.check.operation == "apply" or case.check.suite in WRITE_SUITES:
+        return _run(candidate, case, notes)
+    locations = case.subject.locations
+    before = list_files(locations)
+    outcome, message, _ = found = _run(candidate, case, notes)
+    changes = describe_changes(before, list_files(locations))
+    if not changes:
+        return found
+    rewrite_subject(case.subject)
+    text = f"{changes}\n{outcome}: {message}" if message else changes
+    return Outcome.FAILED, text, Mismatch(text, Cause(changes.partition("\n")[0], (_ONE_VERSION,)))
+
+
+def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str, Failure | None]:
     if case.check.operation not in candidate.capabilities.ops:
         return Outcome.NOT_ASKED, f"the candidate does not offer the operation {case.check.operation}", None
     try:
@@ -129,7 +153,9 @@ def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str, 
         reason = describe_unsupported(candidate.capabilities, case.subject.table)
         if error.refusal.category == "unsupported" and reason:
             return Outcome.NOT_ASKED, reason, None
-        return Outcome.FAILED, f"refused: {describe_refusal(error.refusal)}", error
+        required = list_required_types(candidate.capabilities, case.subject.table)
+        because = f" (every reader has to read the type {', '.join(required)})" if required else ""
+        return Outcome.FAILED, f"refused{because}: {describe_refusal(error.refusal)}", error
     except Died as error:
         return _OUTCOMES_OF_DEATH[error.reason], describe_death(error), error
     return Outcome.PASSED, "", None

@@ -12,7 +12,6 @@ from deltaspec.protocol.files import paths
 from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS, PHYSICAL_NAME
 from deltaspec.protocol.schema.data_types import iter_fields
 from deltaspec.requirements import load_requirements
-from deltaspec.rules import RULES
 from deltaspec.suites.checks import (
     Check,
     Mismatch,
@@ -23,6 +22,7 @@ from deltaspec.suites.checks import (
 )
 from deltaspec.suites.outcomes import FILE_TIMES, CaseResult, Cause, build_signature
 from deltaspec.suites.row_causes import CHANGES, find_count_causes, find_file_causes, find_row_causes
+from deltaspec.validation.rule_docs import list_requirements_of_rules
 from deltaspec_generators.table_uris import TABLE_URI
 from deltaspec_generators.tables.readable import ReadableTable
 
@@ -75,9 +75,8 @@ def break_only_recommendations(causes: Sequence[Cause]) -> bool:
 
 def _list_breaks(subject: TableUnderTest, check: Check, message: str = "") -> tuple[str, ...]:
     """Return the requirements of the rules that a message names; of a broken table; or else of the check."""
-    rules = [RULES[code] for code in _RULE.findall(message) if code in RULES]
-    if rules:
-        return tuple(dict.fromkeys(name for each in rules for name in each.requires))
+    if broken := list_requirements_of_rules(_RULE.findall(message)):
+        return broken
     return subject.broken.requires if subject.broken is not None and not check.requires else check.requires
 
 

@@ -17,6 +17,7 @@ from deltaspec.golden.importing.questions import Question
 from deltaspec.golden.table_requirements import list_table_requirements
 from deltaspec.suites.outcomes import Cause
 from deltaspec.suites.write_history import HistoryUnderTest
+from deltaspec_generators.table_uris import get_elsewhere
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
 SuiteName: TypeAlias = Literal[
@@ -105,6 +106,12 @@ class TableUnderTest(msgspec.Struct, frozen=True):
     @property
     def newest(self) -> ExpectedVersion:
         return self.table.versions[-1]
+
+    @property
+    def locations(self) -> tuple[Path, ...]:
+        """Directories of the table, of its files elsewhere, and of the broken table."""
+        tables = (self.location, *(() if self.broken is None else (self.broken.location,)))
+        return tuple(each for table in tables for each in (table, get_elsewhere(table)))
 
     @property
     def features(self) -> frozenset[str]:

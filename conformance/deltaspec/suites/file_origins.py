@@ -1,7 +1,7 @@
 """The rows of all files that a table has ever had, as a version shows them: the possible origins of a wrong row."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,21 +10,18 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.log_reader import LogReader
-from deltaspec.candidates.reference.row_reader import RowReader
+from deltaspec.candidates.reference.row_reader import UNREADABLE, RowReader
 from deltaspec.candidates.row_comparison import Value, WrongType, list_rows, normalize
-from deltaspec.errors import DeltaspecError
 from deltaspec.protocol.actions import Add, Remove
 from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.read import select_field
-from deltaspec.wire.parquet.file_opener import UnreadableRows
-from deltaspec.wire.parquet.row_batches import RowBatches
 from deltaspec_generators.table_state import Body, WrittenState, vector_id
 from deltaspec_generators.table_uris import replace_table_uri
 from deltaspec_generators.tables.readable import ExpectedVersion
 
 MOST_FILES = 200
 """Tables with more files are not searched."""
-_UNREADABLE = (DeltaspecError, UnreadableRows, OSError, ValueError, TypeError, KeyError)
+_UNREADABLE = (*UNREADABLE, OSError, TypeError, KeyError)
 """Errors of a table that an engine may have changed, or that the reference does not read."""
 
 
@@ -126,7 +123,7 @@ def _read_origin(
         body=body,
         is_live=is_live,
         rows=tuple(list_rows(rows)) if names else ((),) * count,
-        columns=frozenset(iter_stored_columns(reader, action)),
+        columns=frozenset(reader.list_stored_columns(action)),
         deleted=frozenset(reader.read_deleted_rows(action)) if is_live else frozenset(range(count)),
         deleted_before=frozenset(row for each in others for row in reader.read_deleted_rows(_decode(each))),
         has_earlier_vector=bool(others),
@@ -134,13 +131,7 @@ def _read_origin(
 
 
 def _decode(body: Body) -> Add | Remove:
-    return msgspec.convert(body, Add if "modificationTime" in body else Remove)
-
-
-def iter_stored_columns(reader: RowReader, action: Add | Remove) -> Iterator[str]:
-    """Yield the names of the top-level columns that a file stores."""
-    with RowBatches(reader.access, reader.find_file(action)) as source:
-        yield from source.schema.names
+    return msgspec.convert(body, Add) if "modificationTime" in body else msgspec.convert(body, Remove)
 
 
 def project(rows: pa.Table, names: Sequence[str]) -> pa.Table:

@@ -11,7 +11,7 @@ from deltaspec.candidates.messages import Apply, Capabilities
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
 from deltaspec_generators.histories.kinds import FEATURES_OF_STEPS, STEPS_OF_THE_KIT
-from deltaspec_generators.histories.plain_table import PlainTable
+from deltaspec_generators.histories.plain_table import PlainTable, build_empty_table
 
 STEP_ARGUMENTS = {"step": "version", "start_step": "start", "end_step": "end"}
 """Arguments that are numbers of steps, and the arguments with versions that replace them."""
@@ -31,7 +31,8 @@ def build_request(
     """
     fields = {name: value for name, value in step.operation.items() if name != "tree"}
     if fields.get("rows") is not None:
-        content = before or PlainTable()
+        replaces = step.kind in ("create", "replace")
+        content = build_empty_table(fields) if replaces else before or PlainTable()
         names = [each.name for each in content.columns if any(each.name in row for row in fields["rows"])]
         found = content.build_arrow(fields["rows"], names)
         with pa.ipc.new_file(str(rows), found.schema) as writer:

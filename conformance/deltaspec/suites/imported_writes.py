@@ -159,7 +159,7 @@ class _Replay:
             try:
                 self._compare(each)
             except Mismatch as error:
-                raise Mismatch(f"{each.name}: {error}") from None
+                raise error.with_text(f"{each.name}: {error}") from None
             except Refused as refused:
                 raise Mismatch(f"{each.name}: the table cannot be read: {refused}") from None
 
@@ -203,11 +203,9 @@ def _compare_state(asked: LoadSnapshot, state: SnapshotAnswer) -> None:
     """Compare what a replay reproduces: columns, partition columns, properties, transactions and domains."""
     metadata = state.metadata or {}
     if "schemaString" in asked.metadata:
-        wanted, found = (
-            [[field.name, str(field.type)] for field in parse_schema(each["schemaString"]).fields]
-            for each in (asked.metadata, metadata)
-        )
-        compare_value("columns", wanted, found)
+        wanted, found = (parse_schema(each["schemaString"]) for each in (asked.metadata, metadata))
+        expected, actual = ([[each.name, str(each.type)] for each in one.fields] for one in (wanted, found))
+        compare_value("columns", expected, actual)
     for name in ("partitionColumns", "configuration"):
         if name in asked.metadata:
             expected, actual = asked.metadata[name], metadata.get(name)

@@ -5,7 +5,8 @@ about values that occur nowhere test little.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Context
 from decimal import Decimal as Exact
 from typing import Any
@@ -16,6 +17,7 @@ from deltaspec.model.rows.predicate_trees import find_type, spell_literal
 from deltaspec.model.rows.predicates import (
     And,
     Compare,
+    In,
     IsNotNull,
     IsNull,
     Not,
@@ -23,6 +25,7 @@ from deltaspec.model.rows.predicates import (
     Operator,
     Or,
     Predicate,
+    StartsWith,
     get_value,
 )
 from deltaspec.protocol.schema.data_types import DataType, Decimal, Struct, get_type_name
@@ -31,6 +34,8 @@ from deltaspec_generators.choices import Choices
 
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64, "date": 32, "timestamp": 64, "timestamp_ntz": 64}
 _FLOATS = ("float", "double")
+_PATTERN_CHARACTERS = frozenset("%_\\")
+"""Characters with a meaning in patterns of LIKE, whose escapes differ between engines."""
 _CUT_BOUNDS = ("string", "timestamp", "timestamp_ntz")
 _ORDERED = ("string", "binary", "boolean", *_INTEGER_BITS, *_FLOATS)
 _SQL_TYPES = {
@@ -112,6 +117,62 @@ def iter_case_predicates(columns: Sequence[Column], rows: Sequence[Mapping[str, 
                 Compare(column.path, Operator.EQUAL, value)
                 for value in other
                 if value not in values and is_spellable(value, column.type)
+            )
+
+
+def iter_zero_predicates(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Iterator[Predicate]:
+    """Yield predicates about zeros, for columns that have some; columns with -0.0 come first.
+
+    Zeros are equal and differ in their sign, so a reader that orders them loses rows of a file that has only one.
+    """
+    zeros = {each.path: [value for row in rows if (value := get_value(row, each.path)) == 0.0] for each in columns
+             if get_type_name(each.type) in _FLOATS}  # fmt: skip
+    for path, values in sorted(zeros.items(), key=lambda item: all(math.copysign(1, each) > 0 for each in item[1])):
+        if values:
+            yield Compare(path, Operator.EQUAL, 0.0)
+            yield Compare(path, Operator.AT_LEAST, 0.0)
+            yield NullSafeEqual(path, 0.0)
+            yield In(path, (0.0, 1.0))
+            yield Compare(path, Operator.AT_MOST, -0.0)
+            yield Compare(path, Operator.EQUAL, -0.0)
+
+
+def iter_equal_predicates(
+    columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], first: Collection[str]
+) -> Iterator[Predicate]:
+    """Yield predicates that the rows with one or two values of a column match; the columns in `first` come first."""
+    for column in sorted(columns, key=lambda each: each.path[0] not in first):
+        values = [value for row in rows if (value := get_value(row, column.path)) is not None and value == value]
+        spellable = [each for each in values if is_spellable(each, column.type)]
+        if spellable:
+            yield Compare(column.path, Operator.EQUAL, spellable[0])
+            yield In(column.path, (spellable[-1], spellable[0]))
+
+
+def iter_prefix_predicates(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Iterator[Predicate]:
+    """Yield predicates that strings with a prefix match: a character, and a complete string. Nulls never match.
+
+    Columns with nulls come first.
+    """
+    found = []
+    for column in columns:
+        if get_type_name(column.type) == "string":
+            values = [get_value(row, column.path) for row in rows]
+            plain = [each for each in values if each and not _PATTERN_CHARACTERS & {*each} and "\0" not in each]
+            found += [(None not in values, column, max(plain, key=len))] if plain else []
+    for _, column, longest in sorted(found, key=lambda each: each[0]):
+        yield StartsWith(column.path, longest[0])
+        yield StartsWith(column.path, longest)
+
+
+def iter_normal_form_predicates(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Iterator[Predicate]:
+    """Yield predicates that would match a row if Unicode's normal forms of a string were equal."""
+    for column in columns:
+        if get_type_name(column.type) == "string":
+            values = {value for row in rows if (value := get_value(row, column.path)) is not None}
+            others = {unicodedata.normalize(form, value) for value in values for form in ("NFC", "NFD")} - values
+            yield from (
+                Compare(column.path, Operator.EQUAL, each) for each in sorted(others) if is_spellable(each, column.type)
             )
 
 
@@ -213,6 +274,11 @@ def build_sql(predicate: Predicate, schema: Struct) -> str:
         case NullSafeEqual(column, literal):
             text = _spell_sql(literal, find_type(schema, column))
             return f"({_quote(column)} IS NOT DISTINCT FROM {text})"
+        case In(column, literals):
+            texts = (_spell_sql(each, find_type(schema, column)) for each in literals)
+            return f"({_quote(column)} IN ({', '.join(texts)}))"
+        case StartsWith(column, str(prefix)):
+            return f"({_quote(column)} LIKE {_spell_sql(f'{prefix}%', find_type(schema, column))})"
     raise ValueError(f"no SQL for {predicate}")
 
 

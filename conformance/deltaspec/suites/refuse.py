@@ -4,6 +4,7 @@ import msgspec
 
 from deltaspec.candidates.host import Candidate, Refused
 from deltaspec.candidates.messages import At, Capabilities, Phase, Refusal, Scan, Snapshot
+from deltaspec.protocol.schema.data_types import PRIMITIVES
 from deltaspec.report.text import count
 from deltaspec.suites.causes import explain_refusal
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, Weak, check
@@ -19,10 +20,21 @@ def list_undeclared_needs(capabilities: Capabilities, subject: TableUnderTest) -
     return [*sorted(subject.table.features - set(capabilities.reader_features)), *too_high]
 
 
+_TYPES_OF_EVERY_READER = {name for name, feature in PRIMITIVES.items() if feature is None} | {
+    *("decimal", "struct", "array", "map")
+}
+"""Types that tables may have without a table feature."""
+
+
+def list_required_types(capabilities: Capabilities, table: ReadableTable) -> list[str]:
+    """Return the types of a table that a candidate does not support, although every reader has to read them."""
+    return sorted({*capabilities.types_not_supported} & table.types & _TYPES_OF_EVERY_READER)
+
+
 def describe_unsupported(capabilities: Capabilities, table: ReadableTable) -> str:
     """Return why a candidate may refuse a table as unsupported: a type or a checkpoint; an empty text if it may not."""
     types = sorted({*capabilities.types_not_supported} & table.types)
-    if types:
+    if types and not list_required_types(capabilities, table):
         return f"the candidate does not support the type {', '.join(types)}"
     kinds = {"v2" if each.v2 else each.naming for each in table.files.checkpoints}
     checkpoints = sorted(kinds.intersection(capabilities.checkpoints_not_supported))

@@ -103,6 +103,8 @@ def _render_group(group: FailureGroup, report: SuiteReport) -> list[str]:
     lines = _wrap(f"{group.simplest.outcome.value.upper()}: {cause.title}{types}", 0)
     if cause.breaks:
         lines += _wrap(f"breaks: {', '.join(cause.breaks)}", 2)
+    elif only := report.contrasts.get(cause.title):
+        lines += _wrap(f"only tables with: {', '.join(only)}", 2)
     elif common := list_common_requirements(group):
         lines += _wrap(f"may break (tested in every case): {', '.join(common)}", 2)
     shown = ", ".join(f"{check} ({number:,})" for check, number in checks.most_common())

@@ -1,7 +1,7 @@
 """The report of a run: the candidate, the questions and their outcomes."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -32,6 +32,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Directory of the imported cases, which then are the only ones."""
     golden: bool = False
     """Whether the golden cases were asked, which then are the only ones."""
+    revision: str = "current"
+    """Revision of the drawn tables."""
     complete: bool
     """Whether every case was run; False if the candidate died too often, or if the run stopped at a failure."""
     stopped: bool = False
@@ -72,6 +74,8 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
     """Every case that neither passed nor was not asked."""
     unused_known_failures: tuple[str, ...]
     """Known failures that match no case of the run."""
+    contrasts: dict[str, tuple[str, ...]] = {}
+    """What only the failing tables have, by title of the cause, for causes that do not show what they break."""
 
     @property
     def total(self) -> Counter[str]:
@@ -117,7 +121,11 @@ def _count_in_order(results: Sequence[CaseResult]) -> dict[str, dict[str, int]]:
 
 
 def build_report(
-    run: Run, candidate: Capabilities, results: Sequence[CaseResult], unused_known_failures: Sequence[str] = ()
+    run: Run,
+    candidate: Capabilities,
+    results: Sequence[CaseResult],
+    unused_known_failures: Sequence[str] = (),
+    contrasts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> SuiteReport:
     """Summarize the results of a run."""
     counts: dict[str, Counter[str]] = {}
@@ -150,4 +158,5 @@ def build_report(
         not_asked={check: dict(found.most_common()) for check, found in sorted(not_asked.items())},
         cases=tuple(sorted(shown, key=lambda each: each.case)),
         unused_known_failures=tuple(unused_known_failures),
+        contrasts=dict(contrasts or {}),
     )

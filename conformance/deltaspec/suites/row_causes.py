@@ -236,8 +236,8 @@ class _Search:
             breaks = ("add.logical-file-key", "reconciliation.file-under-several-vectors")
             causes.append(Cause(EARLIER_VECTOR, breaks))
         if marked and not state.is_enabled(DELETION_VECTORS):
-            breaks = ("deletion-vectors.honoured-without-property",)
-            causes.append(Cause("deletion vectors are ignored while the property is not true", breaks))
+            title = "deletion vectors are ignored while the property is not true"
+            causes.append(Cause(title, ("deletion-vectors.honoured-without-property",)))
         return [*causes, *([Cause(MARKED_RETURNED, ("deletion-vectors.honoured",))] if marked else [])]
 
     def _explain_removed(self, dead: Sequence[FileOrigin]) -> list[Cause]:

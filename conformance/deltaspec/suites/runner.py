@@ -13,6 +13,7 @@ import msgspec
 from deltaspec.candidates.host import Candidate, GivenUp
 from deltaspec.candidates.messages import Capabilities
 from deltaspec.errors import InvalidUsage
+from deltaspec.protocol.revisions import Revision
 from deltaspec.suites.cases import Case, list_cases, run_case
 from deltaspec.suites.checks import CATALOG_SUITES, SUITES, WRITE_SUITES, SuiteName
 from deltaspec.suites.outcomes import CaseResult
@@ -135,6 +136,7 @@ def build_suite_plan(
     *,
     written: bool = True,
     golden: bool = False,
+    revision: str = Revision.CURRENT,
 ) -> SuitePlan:
     """Return the plan of suites: as many drawn tables to read as histories to perform, and other tables.
 
@@ -146,7 +148,17 @@ def build_suite_plan(
         jobs: number of candidates that run at once.
         written: whether to include the written tables and histories.
         golden: whether to include the golden cases, if a suite reads tables.
+        revision: revision of the drawn tables; with an earlier one, there are no others.
+
+    Raises:
+        InvalidUsage: suites without drawn tables of an earlier revision are requested for one.
     """
+    if revision != Revision.CURRENT:
+        if left_out := [each for each in suites if each not in SUITES]:
+            raise InvalidUsage(
+                f"--revision {revision}: the tables of suite {', '.join(left_out)} are of the current one"
+            )
+        return SuitePlan(Corpus(seed, tables, written=False, revision=revision), suites, select, jobs)
     reads, catalog, writes = (any(each in suites for each in names) for names in (SUITES, CATALOG_SUITES, WRITE_SUITES))
     corpus = Corpus(
         seed,

@@ -159,8 +159,9 @@ def _normalize_path(path: str, subject: TableUnderTest) -> str:
     An engine may show the path of the log, a decoded path, or an absolute path. Drawn tables have `TABLE_URI` in place
     of their directory.
     """
-    plain = paths.decode(path.removeprefix(TABLE_URI)).removeprefix("file:")
-    plain = "/" + plain.lstrip("/") if path.startswith("file:") else plain
+    located = replace_table_uri(path.removeprefix(TABLE_URI), f"{subject.location.as_uri()}/")
+    plain = paths.decode(located).removeprefix("file:")
+    plain = "/" + plain.lstrip("/") if located.startswith("file:") else plain
     return plain.removeprefix(f"{subject.location}/")
 
 

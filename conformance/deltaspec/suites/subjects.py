@@ -1,5 +1,6 @@
 """Tables under test on disk: drawn tables, written ones (sound, or broken with a good twin), golden cases."""
 
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -7,6 +8,7 @@ from msgspec.structs import replace
 
 from deltaspec.candidates.messages import ACCEPTED_ERRORS
 from deltaspec.golden.definition import GoldenCase, load_cases
+from deltaspec.protocol.revisions import Revision
 from deltaspec.suites.checks import CATALOG, BrokenTable, TableUnderTest
 from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.rare_tables import RARE_TABLES
@@ -20,6 +22,7 @@ from deltaspec_generators.table_files import TableFiles, write_table
 from deltaspec_generators.tables.catalog_managed import draw_catalog_managed_table
 from deltaspec_generators.tables.corpus import draw_table
 from deltaspec_generators.tables.readable import ReadableTable
+from deltaspec_generators.tables.restrictions import Restrictions, draw_restricted_table
 
 DRAWN, SOUND, RARE, BROKEN, HISTORY, GOLDEN = "drawn", "sound", "rare", "broken", "history", "golden"
 
@@ -30,6 +33,8 @@ class Corpus(msgspec.Struct, frozen=True):
     seed: int = 1
     tables: int = 100
     written: bool = True
+    revision: str = "current"
+    """Revision of the drawn tables; written ones are of the current revision."""
     histories: int = 0
     """Number of drawn histories, for the suites that write."""
     written_histories: bool = False
@@ -48,7 +53,8 @@ class Corpus(msgspec.Struct, frozen=True):
         kinds = ((BROKEN, FAULTY_TABLES), (SOUND, SOUND_TABLES), (RARE, RARE_TABLES))
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
         written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
-        drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
+        kind = DRAWN if self.revision == Revision.CURRENT else f"{DRAWN}-{self.revision}"
+        drawn = [f"{kind}.{self.seed}.{number}" for number in range(self.tables)]
         if self.catalog_tables is not None:
             written += [f"{CATALOG}.{name}" for name in CATALOG_TABLES] if self.written else []
             drawn += [f"{CATALOG}.{self.seed}.{number}" for number in range(self.catalog_tables)]
@@ -73,7 +79,7 @@ def _list_golden_cases() -> list[GoldenCase]:
 
 
 def is_drawn(identity: str) -> bool:
-    """Return whether an id names a drawn table."""
+    """Return whether an id names a drawn table of the current revision; only those are shrunk."""
     return identity.startswith(f"{DRAWN}.")
 
 
@@ -103,11 +109,15 @@ def describe_subject(identity: str) -> TableUnderTest:
     if kind == HISTORY and name in WRITTEN_HISTORIES:
         return build_history_subject(identity, HistoryUnderTest(0, 0, nowhere, WRITTEN_HISTORIES[name]()))
     seed, _, number = name.partition(".")
-    if kind not in (DRAWN, CATALOG, HISTORY) or not (seed.isdecimal() and number.isdecimal()):
+    drawn, _, revision = kind.partition("-")
+    is_known = kind in (DRAWN, CATALOG, HISTORY) or (drawn == DRAWN and revision in {*Revision} - {Revision.CURRENT})
+    if not is_known or not (seed.isdecimal() and number.isdecimal()):
         raise KeyError(identity)
     if kind == HISTORY:
         return build_history_subject(identity, HistoryUnderTest(int(seed), int(number), nowhere))
     choices = SeededChoices(int(seed), int(number))
+    if revision:
+        return TableUnderTest(identity, nowhere, draw_restricted_table(choices, Restrictions(revision=revision)))
     table = (draw_catalog_managed_table if kind == CATALOG else draw_table)(choices)
     return TableUnderTest(identity, nowhere, replace(table, choices=tuple(choices.sequence)))
 
@@ -134,11 +144,24 @@ def build_subject(identity: str, directory: Path) -> TableUnderTest:
     location = directory / "table"
     if described.history is not None:
         return replace(described, location=location, history=replace(described.history, directory=directory))
-    write_table(described.table.files, location)
-    if described.broken is None:
-        return replace(described, location=location)
-    broken_location = directory / "broken"
-    kind, _, name = identity.partition(".")
-    files = load_cases()[name].build_broken() if kind == GOLDEN else FAULTY_TABLES[name].build_faulty()
-    write_table(files, broken_location)
-    return replace(described, location=location, broken=replace(described.broken, location=broken_location))
+    described = replace(described, location=location)
+    if described.broken is not None:
+        described = replace(described, broken=replace(described.broken, location=directory / "broken"))
+    _write_subject(described)
+    return described
+
+
+def _write_subject(subject: TableUnderTest) -> None:
+    write_table(subject.table.files, subject.location)
+    if subject.broken is not None:
+        kind, _, name = subject.id.partition(".")
+        files = load_cases()[name].build_broken() if kind == GOLDEN else FAULTY_TABLES[name].build_faulty()
+        write_table(files, subject.broken.location)
+
+
+def rewrite_subject(subject: TableUnderTest) -> None:
+    """Write the tables of a subject again, after a candidate changed them. Imported tables stay as they are."""
+    if subject.imported is None:
+        for each in subject.locations:
+            shutil.rmtree(each, ignore_errors=True)
+        _write_subject(subject)

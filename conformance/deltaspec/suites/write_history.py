@@ -16,7 +16,9 @@ from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, Snaps
 from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.model.features.identity_values import find_value_faults
+from deltaspec.protocol.actions import Protocol
 from deltaspec.protocol.features.constraints import DEFAULT
+from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
 from deltaspec.protocol.property_names import CHANGE_DATA_FEED, CONSTRAINT_PREFIX, IN_COMMIT_TIMESTAMPS, ROW_TRACKING
 from deltaspec.suites.cleanup_judging import CleanupJudge
 from deltaspec.suites.history_requests import (
@@ -54,6 +56,7 @@ from deltaspec_generators.histories.plain_table import (
     perform,
     render_type,
 )
+from deltaspec_generators.histories.purposes import list_purposes
 
 _REMOVES_FILES = ("vacuum", "cleanup-log")
 
@@ -78,7 +81,8 @@ class HistoryUnderTest(msgspec.Struct):
         """Return the operations for a candidate."""
         if self.steps is None:
             offer = Offer.of(capabilities.drawn_kinds, capabilities.writer_features)
-            return draw_history(SeededChoices(self.seed, self.number), offer)
+            purposes = list_purposes(self.number, offer.kinds, offer.features)
+            return draw_history(SeededChoices(self.seed, self.number), offer, purposes)
         return self.steps
 
 
@@ -352,6 +356,9 @@ class _Run:
             "constraints": ({f"{CONSTRAINT_PREFIX}{name}".lower() for name in table.constraints},
                             {key.lower() for key in configuration if key.startswith(CONSTRAINT_PREFIX)}),
             "properties": (wanted, {key: configuration.get(key) for key in wanted}),
+            "unset properties": ([], sorted(table.unset_properties & configuration.keys())),
+            "added features": (sorted(table.features), sorted(table.features & _list_supported(state))),
+            "dropped features": ([], sorted(table.dropped_features & _list_supported(state))),
         }  # fmt: skip
         for name, (expected, found) in facts.items():
             self.done.count("state", "facts compared")
@@ -449,6 +456,12 @@ class _Run:
     def _read_digests(self) -> dict[str, bytes]:
         found = compute_digests(self.directory)
         return {path: digest for path, digest in found.items() if not path.startswith("rows/")}
+
+
+def _list_supported(state: SnapshotAnswer) -> frozenset[str]:
+    """Return the features that a protocol lists or that its versions imply."""
+    protocol = msgspec.convert(state.protocol, Protocol)
+    return frozenset(get_supported_features(protocol) | get_reader_features(protocol))
 
 
 def _build_changes(table: PlainTable, deleted: Sequence[Row], inserted: Sequence[Row]) -> pa.Table:

@@ -1,7 +1,7 @@
 """Documentation of rules, as reports carry it."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import RuleDoc
@@ -38,6 +38,11 @@ def build_rule_doc(code: str) -> RuleDoc:
         rule.fix_cases,
         rule.harm,
     )
+
+
+def list_requirements_of_rules(codes: Iterable[str]) -> tuple[str, ...]:
+    """Return the requirements that rules check, the most important of each first; unknown codes are ignored."""
+    return tuple(dict.fromkeys(name for code in codes if code in RULES for name in RULES[code].requires))
 
 
 def build_requirement_url(section: str, notes: Collection[str], revisions: Collection[str]) -> str:

@@ -137,6 +137,7 @@ type listing struct {
 	commits     map[int64]string
 	checkpoints map[int64][]string // complete ones, by version
 	newest      int64
+	hasV2       bool // whether there is a checkpoint with a UUID in its name
 }
 
 func listLog(table string) (*listing, error) {
@@ -144,7 +145,7 @@ func listLog(table string) (*listing, error) {
 	if err != nil {
 		return nil, refuse("not-found", "snapshot", "no log: %v", err)
 	}
-	found := &listing{map[int64]string{}, map[int64][]string{}, -1}
+	found := &listing{commits: map[int64]string{}, checkpoints: map[int64][]string{}, newest: -1}
 	parts := map[string][]string{} // by version and number of parts
 	for _, entry := range entries {
 		name := filepath.Join(table, "_delta_log", entry.Name())
@@ -160,6 +161,8 @@ func listLog(table string) (*listing, error) {
 		case len(words) == 3 && words[1] == "checkpoint" && words[2] == "parquet":
 			found.checkpoints[version] = []string{name}
 			found.newest = max(found.newest, version)
+		case len(words) == 4 && words[1] == "checkpoint":
+			found.hasV2 = true
 		case len(words) == 5 && words[1] == "checkpoint":
 			key := words[0] + "." + words[3]
 			parts[key] = append(parts[key], name)
@@ -207,6 +210,10 @@ func loadState(table string, at *at) (*state, error) {
 	}
 	for number := first; number <= version; number++ {
 		name, ok := log.commits[number]
+		if !ok && log.hasV2 {
+			return nil, &Refusal{Category: "unsupported", Phase: "snapshot", Features: []string{"v2Checkpoint"},
+				Message: fmt.Sprintf("commit %d may be in a V2 checkpoint", number)}
+		}
 		if !ok {
 			return nil, refuse("corrupt", "snapshot", "commit %d is missing", number)
 		}

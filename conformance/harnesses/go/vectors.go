@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,8 +65,11 @@ func (s *state) readVector(vector *vector) ([]byte, error) {
 		offset = *vector.Offset
 	}
 	end := offset + 4 + vector.SizeInBytes
-	if offset < 0 || end > int64(len(content)) {
-		return nil, fmt.Errorf("%s ends before byte %d", filepath.Base(name), end)
+	if offset < 0 || end+4 > int64(len(content)) {
+		return nil, fmt.Errorf("%s ends before byte %d", filepath.Base(name), end+4)
+	}
+	if crc32.ChecksumIEEE(content[offset+4:end]) != binary.BigEndian.Uint32(content[end:]) {
+		return nil, fmt.Errorf("checksum of the entry at %d in %s", offset, filepath.Base(name))
 	}
 	if size := binary.BigEndian.Uint32(content[offset:]); int64(size) != vector.SizeInBytes {
 		return nil, fmt.Errorf("entry of %d bytes, expected %d", size, vector.SizeInBytes)

@@ -43,12 +43,29 @@ def html(tmp_path: Path) -> str:
     return render_html(compare_matrices(matrix, earlier, "matrix.json"))
 
 
+def open_all(open_page: OpenPage, html: str, **options: object) -> Page:
+    """Open a page and all its parts, which are closed at first."""
+    page = open_page(html, **options)
+    page.evaluate("for (const each of document.querySelectorAll('details.part')) each.open = true")
+    return page
+
+
+def test_engines_fit_on_a_screen_and_lead_to_their_failures(html: str, open_page: OpenPage) -> None:
+    page = open_page(html)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 800
+    expect(page.locator(".engines tbody tr")).to_have_count(2)
+    expect(page.locator(".cause").first).to_be_hidden()
+    page.locator(".engines a", has_text="loom").click()
+    expect(page.locator(".status")).to_have_text("2 of 5 failures with 2 causes.")
+    expect(page.locator(".cause:visible")).to_have_count(2)
+
+
 def list_causes(page: Page) -> list[str]:
     return [text.strip() for text in page.locator(".cause:visible .engine").all_inner_texts()]
 
 
 def test_filters_narrow_the_failures_down(html: str, open_page: OpenPage) -> None:
-    page = open_page(html)
+    page = open_all(open_page, html)
     expect(page.locator(".status")).to_have_text("5 failures with 4 causes.")
     for name, value, left in (
         ("Engine", "loom 1.0", "2 of 5 failures with 2 causes."),
@@ -69,14 +86,14 @@ def test_filters_narrow_the_failures_down(html: str, open_page: OpenPage) -> Non
 
 
 def test_address_holds_the_filters(html: str, open_page: OpenPage) -> None:
-    page = open_page(html, address="#engine=loom+1.0&suite=read")
+    page = open_all(open_page, html, address="#engine=loom+1.0&suite=read")
     assert list_causes(page) == ["loom 1.0", "loom 1.0"]
     page.get_by_role("combobox", name="Suite", exact=True).select_option("snapshot")
     assert page.url.endswith("#engine=loom+1.0&suite=snapshot")
 
 
 def test_cell_leads_to_its_failures(html: str, open_page: OpenPage) -> None:
-    page = open_page(html)
+    page = open_all(open_page, html)
     page.get_by_role("link", name="mill, columnMapping: 1 failed, 1 crashed, 1 not asked").click()
     expect(page.locator(".status")).to_have_text("2 of 5 failures with 2 causes.")
     expect(page.locator(".selection")).to_have_text("mill, columnMapping: 1 failed, 1 crashed, 1 not asked.")
@@ -86,7 +103,7 @@ def test_cell_leads_to_its_failures(html: str, open_page: OpenPage) -> None:
 
 
 def test_failure_shows_rows_history_requirements_and_command(html: str, open_page: OpenPage) -> None:
-    page = open_page(html, address=f"#engine=mill+1.0&row=feature:{VECTORS}")
+    page = open_all(open_page, html, address=f"#engine=mill+1.0&row=feature:{VECTORS}")
     page.locator(".cause:visible summary").click()
     page.get_by_text("read.all-rows/drawn.1.1").click()
     case = page.locator(".case[open]")
@@ -101,7 +118,7 @@ def test_failure_shows_rows_history_requirements_and_command(html: str, open_pag
 
 
 def test_suites_of_a_row_and_of_the_table(html: str, open_page: OpenPage) -> None:
-    page = open_page(html)
+    page = open_all(open_page, html)
     hidden = page.get_by_role("link", name="mill, columnMapping, snapshot: 1 crashed")
     expect(hidden).to_be_hidden()
     page.get_by_role("button", name="Suites of columnMapping").click()
@@ -112,7 +129,7 @@ def test_suites_of_a_row_and_of_the_table(html: str, open_page: OpenPage) -> Non
 
 
 def test_everything_works_with_the_keyboard(html: str, open_page: OpenPage) -> None:
-    page = open_page(html)
+    page = open_all(open_page, html)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the failures")).to_be_focused()
     page.locator("[data-suites]").focus()
@@ -137,7 +154,7 @@ def test_everything_works_with_the_keyboard(html: str, open_page: OpenPage) -> N
 @pytest.mark.parametrize("width", [360, 768, 1280])
 def test_page_does_not_scroll_sideways(html: str, open_page: OpenPage, width: int, tmp_path: Path) -> None:
     for text in (html, render_html(build_hostile_matrix(tmp_path))):
-        page = open_page(text, width=width)
+        page = open_all(open_page, text, width=width)
         page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
         page.evaluate("for (const each of document.querySelectorAll('.expand')) each.click()")
         page.wait_for_function("document.querySelector('.case')")
@@ -150,7 +167,7 @@ def test_numbers_stay_in_the_column_of_their_engine(open_page: OpenPage, width: 
     results = [build_result(f"read.all-rows/drawn.1.{number}") for number in range(1000)]
     results.append(build_result("read.all-rows/drawn.1.1000", Outcome.FAILED, message=WRONG_ROWS))
     reports = [build_suite_report(results, name=f"engine_{number}") for number in range(13)]
-    page = open_page(render_html(build(tmp_path, *reports)), width=width)
+    page = open_all(open_page, render_html(build(tmp_path, *reports)), width=width)
     figures = page.locator(".all .figure:visible")
     assert {text.split("\n")[-1] for text in figures.all_inner_texts()} == {"1,000/1,001 ✗"}
     cut = """(figures) => figures.filter((figure) => {
@@ -183,7 +200,7 @@ def read_contrast(page: Page, selector: str) -> float:
 
 @pytest.mark.parametrize("colors", ["light", "dark"])
 def test_texts_can_be_read_in_both_color_schemes(html: str, open_page: OpenPage, colors: str) -> None:
-    page = open_page(html, colors=colors)
+    page = open_all(open_page, html, colors=colors)
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, ground.strip("rgb()").split(","))) < 200) == (colors == "dark")
     for selector in ("body", ".lead", ".figure i", ".wrong .figure", ".title", ".count", ".engine", ".tag.unlisted"):
@@ -191,7 +208,7 @@ def test_texts_can_be_read_in_both_color_schemes(html: str, open_page: OpenPage,
 
 
 def test_hostile_texts_are_shown_and_do_nothing(open_page: OpenPage, tmp_path: Path) -> None:
-    page = open_page(render_html(build_hostile_matrix(tmp_path)))
+    page = open_all(open_page, render_html(build_hostile_matrix(tmp_path)))
     page.locator(".cause summary").first.click()
     page.locator(".case summary").first.click()
     expect(page.locator(".case .id")).to_contain_text("<script>alert(1)</script><img src=x onerror=alert(1)>")
@@ -214,6 +231,6 @@ def test_policy_stops_what_the_page_did_not_bring(html: str, browser: Browser, t
 
 
 def test_page_shows_what_changed(html: str, open_page: OpenPage) -> None:
-    page = open_page(html)
+    page = open_all(open_page, html)
     expect(page.get_by_role("heading", name="Changes since matrix.json")).to_be_visible()
     expect(page.locator(".block summary").first).to_have_text("Fails now: 2 cases")

@@ -142,3 +142,9 @@ def test_class_is_imported_with_the_path_of_this_process(monkeypatch: pytest.Mon
     launch = find_launch("py:engines:OnlyHello")
     assert launch.environment["PYTHONPATH"].split(os.pathsep)[0] == str(Path(__file__).parent)
     assert launch.command[-1] == "engines:OnlyHello"
+
+
+def test_engine_that_is_too_old_names_the_release_that_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deltaspec.candidates.registry.version", lambda _: "0.25.5")
+    with pytest.raises(InvalidUsage, match=r"deltalake 0\.25\.5 is installed; it needs 1\.0 or later"):
+        find_launch("deltalake")

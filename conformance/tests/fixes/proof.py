@@ -152,7 +152,7 @@ def prove_table(spark: SparkSession, subject: Subject, table: Path, level: Level
     elif now.files is None:
         failure = "the reference reader refuses the new version"
     elif case.loses:
-        failure = "" if now.files == existing and now.rows is not None else "other rows are lost than those of no file"
+        failure = "" if now.files == existing and now.rows is not None else "rows of existing files are lost"
     elif now.rows is not None and now.rows != _find_last_rows(contents):
         failure = "the new version has other rows than before"
     elif now.rows is None and contents[-1].files not in (None, now.files):

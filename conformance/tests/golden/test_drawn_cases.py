@@ -50,7 +50,7 @@ def test_each_defect_applies_to_some_table(defect: DrawnDefect) -> None:
 
 
 def test_ids_name_generator_seed_and_restrictions() -> None:
-    assert FEW.prefix == "drawn.v1-s5-5b01a9"
+    assert FEW.prefix == "drawn.v2-s5-5b01a9"
     assert replace(FEW, seed=6).prefix != FEW.prefix
     assert replace(FEW, restrictions=Restrictions(allowed=())).prefix != FEW.prefix
 

@@ -57,6 +57,13 @@ def test_last_report_of_a_night_counts() -> None:
     assert (found.verdicts, found.new, found.gone) == ("cc", [], [])
 
 
+def test_earlier_report_of_the_last_night_is_ignored() -> None:
+    state = LakeState()
+    record(state, 2.2, build_report(TABLE, {"FIL007": 1}))
+    found = record(state, 2.1, build_report(TABLE, {}))
+    assert (found.verdicts, found.findings, found.last.verdict) == ("v", [1], "violations")
+
+
 def test_rule_that_was_not_decided_keeps_its_findings() -> None:
     state = LakeState()
     record(state, 1, build_report(TABLE, {"FIL007": 1}))

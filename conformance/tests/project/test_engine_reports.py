@@ -25,6 +25,7 @@ KNOWN = ROOT / "reports/engines/known"
         ("run.py", "render_catalog_page", "engines/catalog/README.md"),
         ("run_writers.py", "render_page", "writers/histories.md"),
         ("run_faults.py", "render_page", "writers/README.md"),
+        ("run_releases.py", "render_page", "releases.md"),
     ],
 )
 def test_page_shows_the_reports(script: str, function: str, page: str) -> None:

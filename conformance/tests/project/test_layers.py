@@ -52,7 +52,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         "output_files",
     },
     "deltaspec.suites": {
-        *("candidates", "deltaspec_generators", "golden", "validation", "protocol", "model", "report"),
+        *("candidates", "deltaspec_generators", "golden", "validation", "protocol", "model", "report", "requirements"),
         *("errors", "exit_codes", "output_files"),
     },
     "deltaspec.faults": {

@@ -5,6 +5,7 @@ import re
 from helpers.documented_commands import CHECKOUT, list_examples
 
 from deltaspec.requirement_coverage import coverage
+from deltaspec.suites.coverage import NOT_OF_EARLIER
 
 
 def test_readme_shows_a_sound_and_a_faulty_table() -> None:
@@ -23,4 +24,7 @@ def test_quick_start_is_two_commands_of_one_line() -> None:
 
 def test_readme_counts_the_requirements_that_nothing_tests() -> None:
     (number,) = re.findall(r"(\d+) requirements are\s+tested by nothing", (CHECKOUT / "README.md").read_text("utf-8"))
-    assert int(number) == sum(bool(each.uncovered) for each in coverage().values())
+    uncovered = [each for each in coverage().values() if each.uncovered]
+    assert int(number) == sum(each.reason != NOT_OF_EARLIER for each in uncovered)
+    (earlier,) = re.findall(r"and (\d+) only in the current revision", (CHECKOUT / "README.md").read_text("utf-8"))
+    assert int(earlier) == sum(each.reason == NOT_OF_EARLIER for each in uncovered)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import deltaspec.rules
-from deltaspec.fix_cases import DELTA_SPARK, advise
+from deltaspec.fix_cases import DELTA_RS, DELTA_SPARK, advise
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule, command_fixes, file_fixes, fixes
 from deltaspec.rules.causes import CAUSES
@@ -25,7 +25,7 @@ ROOT = Path(str(deltaspec.rules.__file__)).parent
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts): path
     for path in sorted(ROOT.rglob("*.py"))
-    if path.name != "__init__.py" and path.stem not in ("registry", "examples", "prefixes", *FIX_MODULES)
+    if path.name != "__init__.py" and path.stem not in ("registry", "examples", "prefixes", "harms", *FIX_MODULES)
 }
 """Files with rules, by module below `deltaspec.rules`."""
 CROSS_ROW_METHODS = {
@@ -239,7 +239,7 @@ def test_cases_of_a_fix_are_complete(rule: Rule) -> None:
     for case in rule.fix_cases:
         assert case.fix_class in FIX_CLASSES
         assert (case.fix_class == "command") == bool(case.commands)
-        assert not case.commands or case.engine == DELTA_SPARK
+        assert not case.commands or case.engine in (DELTA_SPARK, DELTA_RS)
         assert not case.by_hand or case.fix_class == "repair"
         assert bool(case.condition) == (len(rule.fix_cases) > 1)
         assert not case.evidence or case.evidence in rule.view.columns

@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 from repair_plans.applied import apply_by_hand
 from repair_plans.damages import draw_damage
 
@@ -23,7 +24,7 @@ from deltaspec.errors import TableUnreadable
 from deltaspec.repair.plan_format import RepairPlan
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.table_files import write_table
-from deltaspec_generators.tables.corpus import draw_table
+from deltaspec_generators.tables.corpus import draw_options, draw_table
 
 PAGE = Path(__file__).parents[3] / "reports/repairs.md"
 COUNT = 1000
@@ -54,7 +55,9 @@ class Outcome(msgspec.Struct, frozen=True):
 def run_trial(seed: int, folder: Path) -> Outcome:
     """Draw a table, damage it, and plan its repair. A plan is applied, and the table must have the planned verdict."""
     table = folder / "table"
-    write_table(draw_table(SeededChoices(seed, 0)).files, table)
+    choices = SeededChoices(seed, 0)
+    options = replace(draw_options(choices), endings=False)  # files elsewhere would not be read
+    write_table(draw_table(choices, options).files, table)
     damage, done = draw_damage(table, seed)
     before = _digest(table)
     try:

@@ -1,6 +1,7 @@
 """Which cases a candidate gets, and what its report claims."""
 
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +12,16 @@ from deltaspec.candidates.messages import Capabilities
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.serve import EngineError
-from deltaspec.suites.cases import hide_temporary_directories, list_cases
+from deltaspec.errors import InvalidUsage
+from deltaspec.protocol.features.table_features import get_known_features
+from deltaspec.suites.cases import hide_temporary_directories, list_cases, run_case
 from deltaspec.suites.changes import list_change_ranges
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.rendering import render_text
 from deltaspec.suites.results import UNDECLARED_FEATURES, DeclaredRefusals, Run, SuiteReport, build_report
-from deltaspec.suites.runner import SuitePlan, run_suite_plan
-from deltaspec.suites.subjects import Corpus, describe_subject
+from deltaspec.suites.runner import SuitePlan, build_suite_plan, run_suite_plan
+from deltaspec.suites.subjects import Corpus, build_subject, describe_subject
 
 TABLE = next(
     subject
@@ -44,6 +47,53 @@ def test_declared_table_is_read() -> None:
 )
 def test_table_that_needs_more_than_declared_must_be_refused(declared: dict[str, object]) -> None:
     assert list_names(**declared) == {UNDECLARED_FEATURES}
+
+
+class RefusesTypes:
+    """The reference reader, which declares that it does not support types, and refuses every table."""
+
+    def __init__(self, *types: str) -> None:
+        self._types = types
+
+    def hello(self) -> dict[str, Any]:
+        return {**Engine().hello(), "types_not_supported": list(self._types)}
+
+    def scan(self, table: str, **request: Any) -> Any:
+        raise EngineError("unsupported", "a type is not supported", phase="scan")
+
+
+@pytest.mark.parametrize(
+    ("types", "outcome", "begin"),
+    [
+        (("variant",), Outcome.NOT_ASKED, "the candidate does not support the type variant"),
+        (("variant", "long"), Outcome.FAILED, "refused (every reader has to read the type long): unsupported"),
+        (("void",), Outcome.FAILED, "refused: unsupported"),
+    ],
+)
+def test_only_types_of_table_features_excuse_a_refusal(
+    tmp_path: Path, types: tuple[str, ...], outcome: Outcome, begin: str
+) -> None:
+    subject = build_subject("rare.variant-with-metadata-first", tmp_path)
+    candidate = InProcess(RefusesTypes(*types))
+    result = run_case(candidate, next(iter(list_cases(candidate.capabilities, [subject], ("read",)))))
+    assert result.outcome is outcome
+    assert result.message.startswith(begin)
+
+
+@pytest.mark.parametrize("revision", ["r1", "r2", "r3"])
+def test_drawn_tables_of_a_revision_have_only_its_features(revision: str) -> None:
+    plan = build_suite_plan(("read",), seed=1, tables=4, revision=revision)
+    tables = [describe_subject(identity) for identity in plan.corpus.list_ids()]
+    assert [each.id for each in tables] == [f"drawn-{revision}.1.{number}" for number in range(4)]
+    features = {name for each in tables for name in each.newest.state.features}
+    assert features <= get_known_features(revision)
+
+
+def test_revisions_have_no_written_tables() -> None:
+    with pytest.raises(InvalidUsage, match="suite write, catalog are of the current one"):
+        build_suite_plan(("read", "write", "catalog"), seed=1, tables=1, revision="r2")
+    with pytest.raises(KeyError):
+        describe_subject("drawn-r9.1.0")
 
 
 class WithoutCheckpoints(Engine):

@@ -1,5 +1,6 @@
 """Suite write: the reference writer passes, every faulty writer is caught, and failures can be replayed."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from deltaspec.candidates.messages import Apply, ApplyAnswer
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.candidates.serve import EngineError
+from deltaspec.protocol.property_names import ROW_TRACKING
 from deltaspec.requirements import load_requirements
 from deltaspec.suites.cases import list_cases, run_case
 from deltaspec.suites.checks import WRITE_SUITES
@@ -24,7 +26,9 @@ from deltaspec.suites.write_history import HistoryUnderTest, perform_history
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import Offer, Step, draw_history
+from deltaspec_generators.histories.kinds import AGE_LOG, CLUSTERED_BY_OTHERS
 from deltaspec_generators.histories.plain_table import Column, Forbidden, PlainTable, perform
+from deltaspec_generators.histories.purposes import list_purposes
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 
 CAPABILITIES = InProcess(Engine()).capabilities
@@ -210,10 +214,39 @@ def test_same_seed_gives_the_same_history() -> None:
     assert draw_history(SeededChoices(5, 4), OFFER) != first
 
 
+def test_twenty_of_sixty_histories_have_each_purpose() -> None:
+    asked: Counter[str] = Counter()
+    for number in range(60):
+        purposes = list_purposes(number, OFFER.kinds, OFFER.features)
+        steps = draw_history(SeededChoices(1, number), OFFER, purposes)
+        kinds = [step.kind for step in steps]
+        clusters = CLUSTERED_BY_OTHERS in kinds and "optimize" in kinds[kinds.index(CLUSTERED_BY_OTHERS) :]
+        aged = AGE_LOG in kinds and "cleanup-log" in kinds[kinds.index(AGE_LOG) :]
+        asked.update(
+            {
+                "clustering": clusters,
+                "cleanup": aged,
+                "type changes": "widen-column" in kinds,
+                "row ids": steps[0].operation["properties"].get(ROW_TRACKING) == "true",
+            }
+        )
+    assert {name for name, number in asked.items() if number < 20} == set(), asked
+
+
+def test_purposes_follow_from_what_a_writer_offers() -> None:
+    assert list_purposes(1, {"append"}, ()) == set()
+    assert list_purposes(1, {"append", "cleanup-log", "checkpoint"}, ["rowTracking"]) == {"cleanup", "row ids"}
+    assert list_purposes(2, {"append", "cleanup-log", "checkpoint"}, ["rowTracking"]) == {"cleanup"}
+
+
 def test_histories_use_every_kind_and_forbidden_writes() -> None:
-    histories = [draw_history(SeededChoices(1, number), OFFER) for number in range(300)]
+    histories = [
+        draw_history(SeededChoices(1, number), OFFER, list_purposes(number, OFFER.kinds, OFFER.features))
+        for number in range(300)
+    ]
     kinds = {step.kind for steps in histories for step in steps}
-    assert set(OFFER.kinds) - kinds == {"publish"}  # only the suite of catalogs asks it
+    # the suite of catalogs asks the first, a written history the second
+    assert set(OFFER.kinds) - kinds == {"publish", "drop-feature"}
     known = load_requirements()
     forbidden: set[str] = set()
     for steps in histories:

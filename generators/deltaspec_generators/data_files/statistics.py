@@ -56,8 +56,8 @@ class StatisticsStyle(msgspec.Struct, frozen=True):
     infinity: Literal["text", "null", "absent"] = "text"
     singles: Literal["short", "double"] = "short"
     """Floats with the shortest unique digits, or with the digits of the equal double."""
-    decimals: Literal["plain", "java"] = "plain"
-    """All digits, or as in Java, with an exponent for small values (`0E-18`)."""
+    decimals: Literal["plain", "java", "short"] = "plain"
+    """All digits; as in Java, with an exponent for small values (`0E-18`); or without zeros at the end."""
     booleans: bool = False
     """Whether to write bounds of booleans."""
     all_null: Literal["absent", "null"] = "absent"
@@ -236,7 +236,12 @@ def _compute_bounds(
 def _choose_format(data_type: DataType, style: StatisticsStyle) -> Callable[[Any], str]:
     match data_type:
         case Decimal():
-            return _format_decimal if style.decimals == "plain" else str
+            formats: dict[str, Callable[[Any], str]] = {
+                "plain": _format_decimal,
+                "java": str,
+                "short": lambda value: shorten_decimal(_format_decimal(value)),
+            }
+            return formats[style.decimals]
         case Primitive("date"):
             return lambda days: _quote(date.fromordinal(days + _EPOCH_DAY).isoformat())
         case Primitive("timestamp"):
@@ -248,6 +253,11 @@ def _choose_format(data_type: DataType, style: StatisticsStyle) -> Callable[[Any
 
 def _format_decimal(value: Exact) -> str:
     return format(value, "f")
+
+
+def shorten_decimal(text: str) -> str:
+    """Return a number without zeros at the end of its decimals."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _compute_float_bounds(name: str, values: Sequence[float], style: StatisticsStyle) -> tuple[str | None, str | None]:

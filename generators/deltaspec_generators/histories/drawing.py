@@ -21,7 +21,7 @@ from deltaspec.protocol.property_names import (
 )
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.histories import conditions
-from deltaspec_generators.histories.kinds import KINDS, UNKNOWN_FEATURE
+from deltaspec_generators.histories.kinds import AGE_LOG, CLUSTERED_BY_OTHERS, KINDS, UNKNOWN_FEATURE
 from deltaspec_generators.histories.plain_table import (
     ID,
     Column,
@@ -31,6 +31,13 @@ from deltaspec_generators.histories.plain_table import (
     PlainTable,
     Row,
     perform,
+)
+from deltaspec_generators.histories.purposes import (
+    AVOIDED_FEATURES,
+    CLUSTERING_COLUMN,
+    PROPERTIES_OF_PURPOSES,
+    WIDENED_COLUMN,
+    Purpose,
 )
 
 Operation: TypeAlias = dict[str, Any]
@@ -65,6 +72,8 @@ _NOT_DRAWN = (
     "timestampNtz",
 )
 """Features that only written histories use."""
+_ADDABLE_FEATURES = ("deletionVectors", "changeDataFeed", "v2Checkpoint", "checkConstraints", "domainMetadata")
+"""Features that a table may support without any effect until a property enables them."""
 _NEUTRAL_PROPERTIES = (
     {LOG_RETENTION: "interval 60 days"},
     {CHECKPOINT_INTERVAL: "3"},
@@ -133,8 +142,8 @@ def _describe_schema(text: str) -> str:
 class _Author:
     """Draws operations one by one and performs them on the plain table."""
 
-    def __init__(self, choices: Choices, offer: Offer) -> None:
-        self.choices, self.offer = choices, offer
+    def __init__(self, choices: Choices, offer: Offer, purposes: Collection[Purpose] = ()) -> None:
+        self.choices, self.offer, self.purposes = choices, offer, purposes
         self.steps: list[Step] = []
         self.past: list[PlainTable | None] = []
         self.next_id = self.next_name = 0
@@ -178,18 +187,21 @@ class _Author:
                 return 1_600_000_000_000_000 + choices.integer(0, 1_000_000)
         return f"{choices.integer(0, 999)}.{choices.integer(10, 99)}"
 
-    def draw_rows(self, low: int = 1, high: int = 5, ids: Sequence[int] = ()) -> list[Row]:
-        """Draw rows with these ids, and new ones."""
+    def draw_rows(
+        self, low: int = 1, high: int = 5, ids: Sequence[int] = (), table: PlainTable | None = None
+    ) -> list[Row]:
+        """Draw rows with these ids, and new ones, for the table or another one."""
         rows = []
+        table = table or self.table
         chosen = list(ids)
         for _ in self.choices.repeat(low, high):
             chosen.append(self.next_id)
             self.next_id += 1
         for each in chosen:
             values = {
-                column.name: self._partition_value(column) if column.name in self.table.partition_by
+                column.name: self._partition_value(column) if column.name in table.partition_by
                 else self.draw_value(column)
-                for column in self.table.columns
+                for column in table.columns
                 if column.name != ID and not column.generated
             }  # fmt: skip
             rows.append({ID: each, **values})
@@ -231,6 +243,26 @@ class _Author:
 
     def create(self) -> None:
         choices, features = self.choices, self.offer.features
+        properties: dict[str, str] = {}
+        columns, partition_by = self.draw_columns()
+        avoided = {feature for purpose in self.purposes for feature in AVOIDED_FEATURES.get(purpose, ())}
+        for feature, enabling in FEATURE_PROPERTIES.items():
+            rare = feature in ("appendOnly",)
+            is_drawn = feature in features and feature not in _NOT_DRAWN and choices.chance(1, 10 if rare else 3)
+            if is_drawn and feature not in avoided:
+                properties |= enabling
+        for purpose in self.purposes:
+            properties |= PROPERTIES_OF_PURPOSES[purpose]
+        if "type changes" in self.purposes:
+            columns = (*columns, Column(WIDENED_COLUMN, "integer"))
+        if "clustering" in self.purposes:
+            columns, partition_by = (*columns, Column(CLUSTERING_COLUMN, "long")), ()
+        table = PlainTable(columns, partition_by, properties)
+        self.add({"kind": "create", **describe_new_table(table)})
+
+    def draw_columns(self) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+        """Draw columns and the names of partition columns."""
+        choices, features = self.choices, self.offer.features
         columns = [Column(ID, "long")]
         for _ in choices.repeat(1, 4):
             kind = choices.pick(_TYPES)
@@ -241,19 +273,27 @@ class _Author:
         candidates = [each.name for each in columns[1:-1] if each.type in _PARTITION_TYPES and not each.generated]
         if candidates and choices.chance(1, 3):
             partition_by = [choices.pick(candidates)]
-        properties: dict[str, str] = {}
-        for feature, enabling in FEATURE_PROPERTIES.items():
-            rare = feature in ("appendOnly",)
-            if feature in features and feature not in _NOT_DRAWN and choices.chance(1, 10 if rare else 3):
-                properties |= enabling
-        table = PlainTable(tuple(columns), tuple(partition_by), properties)
-        operation: Operation = {
-            "kind": "create",
-            "schema": table.render_schema(),
-            "partition_by": partition_by,
-            "properties": properties,
-        }
-        self.add(operation)
+        return tuple(columns), tuple(partition_by)
+
+    def start_purposes(self) -> None:
+        """Add the operations that purposes need before others."""
+        if "type changes" in self.purposes:
+            self.add({"kind": "widen-column", "name": [WIDENED_COLUMN], "type": "long"})
+            rows = self.draw_rows()
+            self.add({"kind": "append", "rows": [{**rows[0], WIDENED_COLUMN: 2**40}, *rows[1:]]})
+        if "clustering" in self.purposes:
+            self.add({"kind": CLUSTERED_BY_OTHERS})
+            for _ in range(2):
+                self.add({"kind": "append", "rows": self.draw_rows(1, 2)})
+            self.add({"kind": "optimize"})
+
+    def end_purposes(self) -> None:
+        """Add the operations that purposes need after others."""
+        if "cleanup" in self.purposes:
+            self.add({"kind": "checkpoint", "form": None})
+            self.add({"kind": AGE_LOG, "days": self.choices.integer(4, 9), "past_midnight_ms": 0})
+            self.add({"kind": "append", "rows": self.draw_rows(1, 2)})
+            self.add({"kind": "cleanup-log"})
 
     def draw_commit(self) -> Operation:
         """Draw options of a commit; most commits have none."""
@@ -281,6 +321,27 @@ class _Author:
         operation = self.choices.pick(_FORBIDDEN)(self)
         if operation is not None and operation["kind"] in self.offer.kinds:
             self.add(operation)
+
+
+def describe_new_table(table: PlainTable) -> Operation:
+    """Return the arguments of `create` and `replace` that make a table without rows."""
+    return {
+        "schema": table.render_schema(),
+        "partition_by": list(table.partition_by),
+        "properties": dict(table.properties),
+    }
+
+
+def _draw_replacement(author: _Author) -> Operation | None:
+    """Replace schema, partitioning and rows; the features stay enabled."""
+    columns, partition_by = author.draw_columns()
+    table = PlainTable(columns, partition_by, author.table.properties)
+    return {**describe_new_table(table), "rows": author.draw_rows(table=table)}
+
+
+def _draw_added_feature(author: _Author) -> Operation | None:
+    addable = [name for name in _ADDABLE_FEATURES if name in author.offer.features]
+    return {"feature": author.choices.pick(addable)} if addable else None
 
 
 def _draw_update(author: _Author) -> Operation | None:
@@ -388,6 +449,8 @@ def _draw_renamed_column(author: _Author) -> Operation | None:
 
 DRAWERS: dict[str, Callable[[_Author], Operation | None]] = {
     "append": lambda author: {"rows": author.draw_rows()},
+    "replace": _draw_replacement,
+    "add-feature": _draw_added_feature,
     "delete": lambda author: {"where": author.draw_where()},
     "update": _draw_update,
     "merge": _draw_merge,
@@ -466,21 +529,24 @@ _FORBIDDEN = (
 )
 
 
-def draw_history(choices: Choices, offer: Offer) -> tuple[Step, ...]:
+def draw_history(choices: Choices, offer: Offer, purposes: Collection[Purpose] = ()) -> tuple[Step, ...]:
     """Draw a history that begins with the creation of a table.
 
     Args:
         choices: source of choices.
         offer: kinds and features of the writer; others are not used.
+        purposes: what the history must test, as in `list_purposes`.
     """
-    author = _Author(choices, offer)
+    author = _Author(choices, offer, purposes)
     author.create()
     author.add({"kind": "append", "rows": author.draw_rows()})
+    author.start_purposes()
     for _ in choices.repeat(4, MOST_STEPS):
         if choices.chance(1, 5):
             author.draw_forbidden()
         else:
             author.draw_operation()
+    author.end_purposes()
     if choices.chance(1, 6):
         author.add({"kind": UNKNOWN_FEATURE})
         author.add({"kind": "append", "rows": author.draw_rows(1, 1)})

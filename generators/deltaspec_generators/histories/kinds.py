@@ -32,13 +32,13 @@ class OperationKind(msgspec.Struct, frozen=True):
 
 
 WRITTEN_ONLY = "only written histories have it"
-NOT_ASKED = "no history has it yet"
+WITH_A_PURPOSE = "histories with a purpose have it"
 NEEDS_CATALOG = "the suite catalog asks it of catalog-managed tables"
 """Reasons why drawn histories do not have a kind."""
 _STEP = OperationKind("nothing", not_drawn=WRITTEN_ONLY)
 KINDS: dict[str, OperationKind] = {
     "create": OperationKind("metadata", not_drawn="every history starts with it"),
-    "replace": OperationKind("rows", not_drawn=NOT_ASKED),
+    "replace": OperationKind("metadata"),
     "append": OperationKind("rows", weight=4),
     "overwrite": OperationKind("rows", weight=2),
     "delete": OperationKind("rows", weight=4),
@@ -57,11 +57,11 @@ KINDS: dict[str, OperationKind] = {
     "add-column": OperationKind("metadata"),
     "rename-column": OperationKind("metadata"),
     "drop-column": OperationKind("metadata"),
-    "widen-column": OperationKind("metadata", not_drawn=WRITTEN_ONLY),
-    "add-feature": OperationKind("nothing", not_drawn=NOT_ASKED),
-    "drop-feature": OperationKind("metadata", not_drawn=NOT_ASKED),
+    "widen-column": OperationKind("metadata", not_drawn=WITH_A_PURPOSE),
+    "add-feature": OperationKind("metadata"),
+    "drop-feature": OperationKind("metadata", not_drawn=WRITTEN_ONLY),
     "add-constraint": OperationKind("metadata"),
-    "drop-constraint": OperationKind("metadata"),
+    "drop-constraint": OperationKind("metadata", weight=2),
     UNKNOWN_FEATURE: OperationKind("nothing"),
     **dict.fromkeys((FAST_CLOCK, DROP_UNKNOWN_FEATURE, AGE_LOG, UNREFERENCED_SIDECAR, CLUSTERED_BY_OTHERS), _STEP),
 }

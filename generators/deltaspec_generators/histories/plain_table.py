@@ -17,6 +17,7 @@ from deltaspec.model.rows.predicate_trees import InvalidPredicate, Tree, parse_l
 from deltaspec.model.rows.predicates import evaluate
 from deltaspec.protocol.features.constraints import DEFAULT
 from deltaspec.protocol.features.identity_columns import Identity
+from deltaspec.protocol.features.table_features import get_feature
 from deltaspec.protocol.property_names import (
     APPEND_ONLY,
     COLUMN_MAPPING_MODE,
@@ -46,6 +47,7 @@ Row: TypeAlias = dict[str, Any]
 Json: TypeAlias = Mapping[str, Any]
 ID = "id"
 _VACUUM_CHECK = "delta.feature.vacuumProtocolCheck"
+CHECK_CONSTRAINTS = "checkConstraints"
 
 
 class Generated:
@@ -122,6 +124,11 @@ class PlainTable(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...] = ()
     transactions: Mapping[str, int] = msgspec.field(default_factory=dict)
     domains: Mapping[str, str] = msgspec.field(default_factory=dict)
+    features: frozenset[str] = frozenset()
+    """Features that an operation has added to the protocol."""
+    dropped_features: frozenset[str] = frozenset()
+    unset_properties: frozenset[str] = frozenset()
+    """Properties that the table had, and no longer has."""
     has_unknown_feature: bool = False
     is_clustered_by_others: bool = False
     identity_values: int = 0
@@ -229,10 +236,51 @@ def _apply_commit_options(table: PlainTable, commit: Json) -> PlainTable:
 def _create(operation: Json) -> Effect | Forbidden:
     if operation["kind"] != "create":
         raise NotApplicable("there is no table")
-    fields = json.loads(operation["schema"])["fields"]
-    columns = tuple(_parse_column(each) for each in fields)
-    empty = PlainTable(columns, tuple(operation.get("partition_by") or ()), dict(operation.get("properties") or {}))
-    return _add(empty, empty.rows, operation.get("rows") or ())
+    return _add(build_empty_table(operation), (), operation.get("rows") or ())
+
+
+def build_empty_table(operation: Json) -> PlainTable:
+    """Return the table that `create` or `replace` makes, without its rows."""
+    columns = tuple(_parse_column(each) for each in json.loads(operation["schema"])["fields"])
+    return PlainTable(columns, tuple(operation.get("partition_by") or ()), dict(operation.get("properties") or {}))
+
+
+def _replace(table: PlainTable, operation: Json) -> Effect | Forbidden:
+    """Replace everything but the transactions and the features of the protocol."""
+    if table.domains or table.is_clustered_by_others or any(each.identity for each in table.columns):
+        raise NotApplicable("which domains and identity values remain after a replacement is not modelled")
+    if table.is_enabled(APPEND_ONLY):
+        if not table.rows:
+            raise NotApplicable("the table accepts only appended rows; a writer may refuse even to remove none")
+        return Forbidden("the table accepts only appended rows", "append-only.no-removal")
+    empty = replace(build_empty_table(operation), transactions=table.transactions, features=table.features)
+    known = {name for name in table.properties if not name.startswith("delta.feature.")} | table.unset_properties
+    empty = replace(empty, unset_properties=frozenset(known - empty.properties.keys()))
+    if {row[ID] for row in table.rows} & {row[ID] for row in operation.get("rows") or ()}:
+        raise NotApplicable("whether a replaced row keeps its row id is not defined")
+    found = _add(empty, (), operation.get("rows") or ())
+    return found if isinstance(found, Forbidden) else replace(found, removed=table.rows)
+
+
+def _add_feature(table: PlainTable, operation: Json) -> Effect | Forbidden:
+    name = operation["feature"]
+    if get_feature(name) is None:
+        reason = f"no protocol and no proposal defines the feature {name}"
+        return Forbidden(reason, "table-features.writer-supports-all", (*REFUSAL_CATEGORIES, "invalid-request"))
+    return Effect(_support(table, name))
+
+
+def _support(table: PlainTable, feature: str) -> PlainTable:
+    return replace(table, features=table.features | {feature}, dropped_features=table.dropped_features - {feature})
+
+
+def _drop_feature(table: PlainTable, operation: Json) -> Effect:
+    """Drop the feature of CHECK constraints; no protocol obliges a writer to drop any."""
+    name = operation["feature"]
+    if name != CHECK_CONSTRAINTS or table.constraints:
+        raise NotApplicable(f"what remains of the feature {name} is not modelled")
+    left = replace(table, features=table.features - {name}, dropped_features=table.dropped_features | {name})
+    return Effect(left, may_be_refused=True)
 
 
 def _parse_column(field: Json) -> Column:
@@ -265,13 +313,24 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
             return _change_rows(table, operation)
         case "restore":
             return _restore(table, operation, past)
+        case "replace":
+            return _replace(table, operation)
+        case "add-feature":
+            return _add_feature(table, operation)
+        case "drop-feature":
+            return _drop_feature(table, operation)
         case "set-properties":
             if MAX_COLUMN_ID in operation["properties"]:
                 reason = f"{MAX_COLUMN_ID} is not set by users"
                 return Forbidden(reason, "column-mapping.max-id-internal", (*REFUSAL_CATEGORIES, "invalid-request"))
             properties = {**table.properties, **operation["properties"]}
+            unset = {key for key, text in properties.items() if text is None}
             return Effect(
-                replace(table, properties={key: text for key, text in properties.items() if text is not None}),
+                replace(
+                    table,
+                    properties={key: text for key, text in properties.items() if text is not None},
+                    unset_properties=(table.unset_properties | unset) - (operation["properties"].keys() - unset),
+                ),
                 may_be_refused=PARQUET_CODEC in operation["properties"],
             )
         case "add-constraint" | "drop-constraint":
@@ -421,7 +480,8 @@ def _change_constraints(table: PlainTable, operation: Json) -> Effect | Forbidde
     tree = operation["tree"]
     if any(truth is not True for truth in table.evaluate(tree, table.rows)):
         return Forbidden(f"a row violates the new constraint {name}", "check-constraints.rows")
-    return Effect(replace(table, constraints={**table.constraints, name: tree}))
+    constrained = replace(table, constraints={**table.constraints, name: tree})
+    return Effect(replace(constrained, dropped_features=table.dropped_features - {CHECK_CONSTRAINTS}))
 
 
 def _widen_column(table: PlainTable, operation: Json) -> Effect:

@@ -17,7 +17,7 @@ from deltaspec.protocol.property_names import (
     ROW_TRACKING,
 )
 from deltaspec_generators.histories import conditions
-from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
+from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step, describe_new_table
 from deltaspec_generators.histories.kinds import (
     AGE_LOG,
     CLUSTERED_BY_OTHERS,
@@ -521,6 +521,64 @@ def build_files_clustered_by_others() -> tuple[Step, ...]:
     )
 
 
+def build_constraint_dropped() -> tuple[Step, ...]:
+    """Drop a constraint, append rows that it forbade, drop the feature, and add another constraint."""
+    return (
+        _create(Column("size", "long")),
+        Step({"kind": "add-constraint", "name": "positive", **_compare("size", ">=", 0)}),
+        Step({"kind": "add-constraint", "name": "small", **_compare("size", "<", 100)}),
+        _append({ID: 0, "size": 1}),
+        _append({ID: 1, "size": -1}),
+        Step({"kind": "drop-constraint", "name": "positive"}),
+        _append({ID: 2, "size": -2}),
+        _append({ID: 3, "size": 200}),
+        Step({"kind": "drop-constraint", "name": "small"}),
+        Step({"kind": "drop-feature", "feature": "checkConstraints"}),
+        _append({ID: 4, "size": 300}),
+        Step({"kind": "add-constraint", "name": "large", **_compare("size", ">=", -2)}),
+        _append({ID: 5, "size": -3}),
+    )
+
+
+def build_replaced_table() -> tuple[Step, ...]:
+    """Replace a partitioned table by one with other columns, partitioning and properties, and go on."""
+    other = PlainTable((Column(ID, "long"), Column("size", "string"), Column("day", "date")), ("day",),
+                       {COLUMN_MAPPING_MODE: "name"})  # fmt: skip
+    rows = [{ID: 10, "size": "a", "day": 18_000}, {ID: 11, "size": None, "day": None}]
+    return (
+        _create(Column("part", "string"), Column("size", "long"), partition_by=("part",),
+                properties={COLUMN_MAPPING_MODE: "name", "owner": "ana", **_VECTORS}),
+        Step({"kind": "add-constraint", "name": "positive", **_compare("size", ">=", 0)}),
+        _append({ID: 0, "part": "a", "size": 1}, {ID: 1, "part": None, "size": 2}, txn={"app_id": "app", "version": 1}),
+        _delete(1),
+        _checkpoint(),
+        Step({"kind": "replace", **describe_new_table(other), "rows": rows}),
+        _append({ID: 12, "size": "b", "day": 18_001}),
+        Step({"kind": "rename-column", "from": ["size"], "to": ["title"]}),
+        _checkpoint(),
+        _delete(10),
+        Step({"kind": "replace", **describe_new_table(PlainTable((Column(ID, "long"),), (), other.properties))}),
+        _append({ID: 20}),
+    )  # fmt: skip
+
+
+def build_added_features() -> tuple[Step, ...]:
+    """Add features to the protocol and use them later; try to add one that nobody defines."""
+    return (
+        _create(Column("size", "long")),
+        _append(*({ID: number, "size": number} for number in range(4))),
+        Step({"kind": "add-feature", "feature": "deletionVectors"}),
+        _delete(0),
+        Step({"kind": "add-feature", "feature": "unknown feature"}),
+        Step({"kind": "set-properties", "properties": _VECTORS}),
+        _delete(1),
+        Step({"kind": "add-feature", "feature": "changeDataFeed"}),
+        Step({"kind": "add-feature", "feature": "v2Checkpoint"}),
+        _checkpoint(),
+        _delete(2),
+    )
+
+
 WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "null-in-constraint": build_null_in_constraint,
     "null-in-required-partition": build_null_in_required_partition,
@@ -548,6 +606,9 @@ WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "identity-overflow": build_identity_overflow,
     "column-defaults": build_column_defaults,
     "unknown-codec": build_unknown_codec,
+    "constraint-dropped": build_constraint_dropped,
+    "replaced-table": build_replaced_table,
+    "added-features": build_added_features,
     "files-clustered-by-others": build_files_clustered_by_others,
     "fast-clock": build_fast_clock,
     "vacuum-of-unknown-feature": build_vacuum_of_unknown_feature,

@@ -288,6 +288,19 @@ def _list_rows(checkpoint: CheckpointFiles) -> list[Row]:
     return rows + [row for sidecar in checkpoint.sidecars for row in sidecar.rows]
 
 
+def draw_dangling_hint(choices: Choices, files: TableFiles) -> None:
+    """Draw whether the hint names a checkpoint that was cleaned up: one before the newest checkpoint that there is."""
+    versions = {each.version for each in files.checkpoints}
+    gone = [version for version in range(max(versions, default=0)) if version not in versions]
+    if gone and choices.chance(1, 6):
+        files.last_checkpoint = _sign_hint({"version": choices.pick(gone), "size": choices.integer(3, 9)})
+
+
+def _sign_hint(hint: Body) -> Body:
+    """Return a hint with its checksum."""
+    return hint | {"checksum": canonical_json.compute_checksum(parse_lossless(encode_json(hint)).value)}
+
+
 def draw_hint(choices: Choices, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
     """Draw a `_last_checkpoint` that names a checkpoint; it has a checksum if it overwrites an older one."""
     hint = build_hint(checkpoint)
@@ -298,9 +311,7 @@ def draw_hint(choices: Choices, checkpoint: CheckpointFiles, *, overwritten: boo
         hint["numOfAddFiles"] = sum("add" in row for row in all_rows)
     if choices.chance(1, 2):
         hint["tags"] = {"writer": "drawn é"}
-    if overwritten or choices.chance(1, 2):
-        hint["checksum"] = canonical_json.compute_checksum(parse_lossless(encode_json(hint)).value)
-    return hint
+    return _sign_hint(hint) if overwritten or choices.chance(1, 2) else hint
 
 
 def draw_unknown_files(choices: Choices, *, catalog_managed: bool = False) -> dict[str, bytes]:

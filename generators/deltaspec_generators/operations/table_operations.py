@@ -25,12 +25,17 @@ def describe(builder: TableBuilder) -> None:
 @operation(lambda builder: builder.version > 0 and "txn" not in builder.action_kinds, extra="properties", log_weight=3)
 def write_transaction(builder: TableBuilder) -> None:
     """Record a transaction of an application, perhaps with new rows."""
+    add_transaction(builder)
+    if builder.choices.chance(1, 2):
+        builder.writer.draw_new_file()
+
+
+def add_transaction(builder: TableBuilder) -> None:
+    """Record a transaction of an application in the current commit."""
     name = builder.choices.pick(("app", "é/app 1", "app"))
     before = builder.state.transactions.get(name, {}).get("version", -1)
     more = {"lastUpdated": builder.timestamp_ms} if builder.choices.chance(1, 2) else {}
     builder.actions.append(txn_action(name, before + builder.choices.pick((1, 10, 2**40)), **more))
-    if builder.choices.chance(1, 2):
-        builder.writer.draw_new_file()
 
 
 def can_set_domain(builder: TableBuilder) -> bool:

@@ -23,7 +23,7 @@ from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_history.file_options import FileOptions
 from deltaspec_generators.table_history.history import TableHistory
 from deltaspec_generators.table_state import Body
-from deltaspec_generators.table_uris import TABLE_URI
+from deltaspec_generators.table_uris import TABLE_URI, has_elsewhere_uri
 from deltaspec_generators.tables.features import CHANGE_FEED
 from deltaspec_generators.tables.readable import CHANGE_TYPE
 from deltaspec_generators.values.arrow_values import arrow_type
@@ -66,8 +66,9 @@ class FileHistory(TableHistory):
             extra[name] = pa.array([None if name == CHANGE_TYPE else "x"] * len(rows), pa.string())
         table, data = self.encode_rows(rows, partition, options, extra)
         name = options.name or f"part-{self.next_number():05d}.parquet"
-        self.files.data[name] = data
         path = paths.encode(name) if options.path is None else options.path
+        files: dict[str, Any] = self.files.elsewhere if has_elsewhere_uri(path) else self.files.data
+        files[name] = data
         # These features require row counts.
         counted = not {"deletionVectors", "rowTracking"}.isdisjoint(self.features)
         style = options.style.for_deleted() if counted else options.style

@@ -57,6 +57,7 @@ def draw_catalog_managed_table(choices: Choices) -> ReadableTable:
         features=tuple(name for name in DATA_FEATURES if name in {*options.features, "inCommitTimestamp"}),
         required=tuple(dict.fromkeys((*options.required, "inCommitTimestamp"))),
         extras=tuple(name for name in options.extras if name not in _NOT_DRAWN),
+        endings=False,
     )
     drawn = build_readable_table(draw_generated_table(choices, options))
     last = drawn.versions[-1].version

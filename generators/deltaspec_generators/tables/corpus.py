@@ -20,7 +20,7 @@ from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, EXTRAS, TableOptions
 from deltaspec_generators.values.arrow_values import PRIMITIVES
 
-GENERATOR_VERSION = 1
+GENERATOR_VERSION = 2
 """Increases when a seed gives other tables than before; ids of drawn golden cases name it."""
 _RARE_FEATURES = ("typeWidening", "variantType")
 """Features that many engines do not support; a small share of the tables has them."""
@@ -68,6 +68,7 @@ def draw_options(choices: Choices, features: Collection[str] = ALL_FEATURES) -> 
         max_columns=choices.pick((3, 2, 5, 8)),
         times=("micros", "int96") if choices.chance(1, 6) else ("micros",),
         rare_encodings=choices.chance(1, 12),
+        endings=True,
     )
 
 

@@ -31,7 +31,15 @@ NAMES: dict[str, Iterable[str]] = {
     "partition": (*PARTITION_TYPES, "decimal"),
     "depth": ("0", "1", "2", "3"),
     "nullability": ("column", "field"),
-    "values": ("null-collection", "empty-collection", "single-element", "large-collection", "nan", "negative-zero"),
+    "values": (
+        "null-collection",
+        "empty-collection",
+        "single-element",
+        "large-collection",
+        "nan",
+        "negative-zero",
+        "only-negative-zeros",
+    ),
     "partition-text": ("null", "empty", "timestamp-without-zone"),
     "feature": (*ALL_FEATURES, "none"),
     "enabled-later": ("deletionVectors", "changeDataFeed", "inCommitTimestamp", "rowTracking", "v2Checkpoint"),
@@ -56,10 +64,17 @@ NAMES: dict[str, Iterable[str]] = {
         *("classic", "multipart", "classic-v2", "v2-parquet", "v2-json", "v2-sidecars", "parsed-statistics"),
         *("parsed-only", "last-version", "older-version"),
     ),
-    "hint": ("present", "stale", "absent"),
+    "hint": ("present", "stale", "absent", "dangling"),
     "log": ("compaction", "checksum", "cleaned-up", "unknown-field", "unknown-action", "unknown-file", "explicit-null"),
-    "path": ("escaped", "fragment-and-query", "absolute", "partition-folder"),
-    "state": ("transaction", "domain", "no-rows", "twenty-rows", "several-partition-columns"),
+    "path": ("escaped", "fragment-and-query", "absolute", "partition-folder", "elsewhere"),
+    "state": (
+        "transaction",
+        "transaction-with-removal",
+        "domain",
+        "no-rows",
+        "twenty-rows",
+        "several-partition-columns",
+    ),
     "domain": ("removed",),
     "variant": ("shredded",),
     "changes": ("files", "implied", "with-schema-change", "insert", "delete", "update_preimage", "update_postimage"),
@@ -142,6 +157,8 @@ def _observe_values(drawn: GeneratedTable) -> Iterator[str]:
         for each in stored.schema.fields:
             for row in stored.rows[:8]:
                 yield from _observe_value(each.type, row.get(each.name))
+            values = {repr(row.get(each.name)) for row in stored.rows} - {"None"}
+            yield from ("values:only-negative-zeros",) if values == {"-0.0"} else ()
     for version in drawn.versions:
         yield from ("state:no-rows",) if not version.plain_rows else ()
         yield from ("state:twenty-rows",) if len(version.plain_rows) >= 20 else ()
@@ -279,12 +296,16 @@ def _observe_log(files: TableFiles, states: list[WrittenState]) -> Iterator[str]
     if isinstance(files.last_checkpoint, dict | str):
         hint = files.last_checkpoint if isinstance(files.last_checkpoint, dict) else json.loads(files.last_checkpoint)
         yield "hint:present" if hint["version"] == newest else "hint:stale"
+        yield from ("hint:dangling",) if all(each.version != hint["version"] for each in files.checkpoints) else ()
     elif newest is not None:
         yield "hint:absent"
     yield from ("log:compaction",) if files.compactions else ()
     yield from ("log:checksum",) if files.checksums else ()
     yield from ("log:cleaned-up",) if 0 not in files.commits else ()
     yield from ("log:unknown-file",) if any("vector" not in path for path in files.extra) else ()
+    for lines in files.commits.values():
+        kinds = {kind for line in lines if isinstance(line, dict) for kind in line}
+        yield from ("state:transaction-with-removal",) if {"txn", "remove"} <= kinds and "add" not in kinds else ()
     for line in (line for lines in files.commits.values() for line in lines if isinstance(line, dict)):
         yield from ("log:unknown-action",) if "futureAction" in line else ()
         for body in line.values():

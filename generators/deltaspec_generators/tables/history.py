@@ -4,6 +4,7 @@
 row ids and change data are true of the files.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,11 +16,13 @@ from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.parquet_encodings import draw_parquet_encoding
 from deltaspec_generators.data_files.statistics import draw_statistics_style
 from deltaspec_generators.data_files.stored_files import StoredFile
-from deltaspec_generators.layouts.table_layout import draw_layout
+from deltaspec_generators.layouts.log_directory import draw_dangling_hint
+from deltaspec_generators.layouts.table_layout import draw_last_checkpoint, draw_layout
 from deltaspec_generators.operations.all_operations import list_operations
 from deltaspec_generators.operations.registry import Operation
 from deltaspec_generators.table_files import LOG, TableFiles, commit_info_action
 from deltaspec_generators.table_state import Body, WrittenState
+from deltaspec_generators.tables import endings
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.features import (
     CLUSTERING,
@@ -88,6 +91,9 @@ def draw_generated_table(choices: Choices, options: TableOptions) -> GeneratedTa
             _finalize_commit(builder)
     with choices.span():
         draw_layout(builder)
+    if options.endings:
+        with choices.span():
+            _draw_endings(builder)
     return GeneratedTable(
         builder.files,
         builder.states,
@@ -96,6 +102,24 @@ def draw_generated_table(choices: Choices, options: TableOptions) -> GeneratedTa
         builder.history,
         builder.reached,
     )
+
+
+def _draw_endings(builder: DataTableBuilder) -> None:
+    """Draw the last commits, a checkpoint of the last of them, and the hint; see `endings`."""
+    laid_out = builder.version
+    if builder.choices.chance(1, 3):
+        _end(builder, "append values that are equal to others", endings.draw_equal_values)
+    if endings.can_remove(builder) and builder.choices.chance(1, 6):
+        _end(builder, "remove a file in a transaction", endings.draw_removal_in_transaction)
+    if builder.version > laid_out:
+        draw_last_checkpoint(builder)
+    draw_dangling_hint(builder.choices, builder.files)
+
+
+def _end(builder: DataTableBuilder, what: str, act: Callable[[DataTableBuilder], None]) -> None:
+    builder.history.append(f"{builder.version}: {what}")
+    act(builder)
+    _finalize_commit(builder)
 
 
 def _apply(builder: DataTableBuilder, operation: Operation) -> None:

@@ -78,6 +78,8 @@ class TableOptions(msgspec.Struct, frozen=True):
     """Whether to include statistics styles that the protocol forbids, as in `draw_statistics_style`."""
     timestamp_texts: TimestampTexts = "any"
     """Texts of timestamps in partition values."""
+    endings: bool = False
+    """Whether to draw more commits after the layout, with values that are equal and differ in their form."""
     root: str = TABLE_URI
     """URI of the directory that absolute paths name, with a slash at the end."""
 

@@ -51,6 +51,7 @@ class Engine:
             "language": "C++",
             "at": ["version"],
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "reader_features": KERNEL_READER_FEATURES,
             # ClickHouse has one type for strings and bytes, and none for timestamps without a time zone: its answer
             # does not show which of them a column is.

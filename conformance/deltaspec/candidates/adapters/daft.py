@@ -38,7 +38,12 @@ _TYPES = {
     "timestamp": daft.DataType.timestamp("us", "UTC"),
     "timestamp_ntz": daft.DataType.timestamp("us"),
 }
-_OPERATORS = {**OPERATORS, "<=>": daft.Expression.eq_null_safe}
+_OPERATORS = {
+    **OPERATORS,
+    "<=>": daft.Expression.eq_null_safe,
+    "in": lambda column, *literals: column.is_in(list(literals)),
+    "starts_with": daft.Expression.startswith,
+}
 
 
 class Engine:
@@ -52,6 +57,7 @@ class Engine:
             "language": "Rust",
             "at": ["version", "timestamp_ms"],
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             # The features of delta-rs without deletion vectors, and further features whose tables Daft reads.
             "reader_features": [
                 "columnMapping",

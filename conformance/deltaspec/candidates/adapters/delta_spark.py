@@ -87,6 +87,7 @@ class Engine:
             "at": ["version", "timestamp_ms"],
             "row_ids": True,
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "reader_features": [
                 "columnMapping",
                 "deletionVectors",

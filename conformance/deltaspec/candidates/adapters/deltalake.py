@@ -29,6 +29,7 @@ DATAFUSION = Dialect(
 ERRORS: ErrorTable = (
     (r"^TableNotFoundError", "not-found"),
     (r"Unsupported table features required|is not supported for read operation", "unsupported"),
+    (r"Unsupported reader features required", "unsupported"),  # before deltalake 1.5
     (r"Invalid table version", "not-found"),
     *KERNEL_ERRORS,
 )
@@ -60,6 +61,7 @@ class Engine:
             "want": ["files", "transactions"],
             "at": ["version", "timestamp_ms"],
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "kinds": list(self._writer.kinds),
             "stores": ["s3"],
             "reader_features": [

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+import deltalake
 import pyarrow as pa
 from deltalake import (
     CommitProperties,
@@ -20,23 +21,26 @@ from deltaspec.candidates.adapters.sql_text import Dialect
 
 Operation: TypeAlias = Mapping[str, Any]
 Options: TypeAlias = dict[str, Any]
+_RELEASES = {"VariantType": "1.6", "VariantTypePreview": "1.6", "compact_logs": "1.5"}
+"""First release with a feature or method that not every release has."""
 _FEATURES = {
-    "appendOnly": TableFeatures.AppendOnly,
-    "changeDataFeed": TableFeatures.ChangeDataFeed,
-    "checkConstraints": TableFeatures.CheckConstraints,
-    "columnMapping": TableFeatures.ColumnMapping,
-    "deletionVectors": TableFeatures.DeletionVectors,
-    "domainMetadata": TableFeatures.DomainMetadata,
-    "generatedColumns": TableFeatures.GeneratedColumns,
-    "icebergCompatV1": TableFeatures.IcebergCompatV1,
-    "identityColumns": TableFeatures.IdentityColumns,
-    "invariants": TableFeatures.Invariants,
-    "rowTracking": TableFeatures.RowTracking,
-    "timestampNtz": TableFeatures.TimestampWithoutTimezone,
-    "v2Checkpoint": TableFeatures.V2Checkpoint,
-    "variantType": TableFeatures.VariantType,
-    "variantType-preview": TableFeatures.VariantTypePreview,
+    "appendOnly": "AppendOnly",
+    "changeDataFeed": "ChangeDataFeed",
+    "checkConstraints": "CheckConstraints",
+    "columnMapping": "ColumnMapping",
+    "deletionVectors": "DeletionVectors",
+    "domainMetadata": "DomainMetadata",
+    "generatedColumns": "GeneratedColumns",
+    "icebergCompatV1": "IcebergCompatV1",
+    "identityColumns": "IdentityColumns",
+    "invariants": "Invariants",
+    "rowTracking": "RowTracking",
+    "timestampNtz": "TimestampWithoutTimezone",
+    "v2Checkpoint": "V2Checkpoint",
+    "variantType": "VariantType",
+    "variantType-preview": "VariantTypePreview",
 }
+"""Name of each feature in `TableFeatures`."""
 
 
 class DeltalakeWriter:
@@ -56,7 +60,9 @@ class DeltalakeWriter:
             ),
             "vacuum": _vacuum,
             "checkpoint": _checkpoint,
-            "compact-log": lambda table, each, _: table.compact_logs(each["start"], each["end"]),
+            "compact-log": lambda table, each, _: _require(table, "compact_logs", "log compaction")(
+                each["start"], each["end"]
+            ),
             "cleanup-log": lambda table, _, __: table.cleanup_metadata(),
             "set-properties": _set_properties,
             "add-column": _add_column,
@@ -176,8 +182,18 @@ def _add_column(table: DeltaTable, operation: Operation, options: Options) -> No
     table.alter.add_columns([Field(name, kind, nullable=operation.get("nullable", True))], **options)
 
 
+def _require(owner: Any, name: str, what: str) -> Any:
+    """Return an attribute that only later releases have; refuse the operation without it."""
+    found = getattr(owner, name, None)
+    if found is None:
+        needed = _RELEASES.get(name, "a later release")
+        raise refuse_operation(f"deltalake {deltalake.__version__} does not have {what}; it needs {needed}", "commit")
+    return found
+
+
 def _add_feature(table: DeltaTable, operation: Operation, options: Options) -> None:
-    feature = _FEATURES.get(operation["feature"])
-    if feature is None:
+    name = _FEATURES.get(operation["feature"])
+    if name is None:
         raise refuse_operation(f"deltalake cannot add the feature {operation['feature']}", "commit")
+    feature = _require(TableFeatures, name, f"the feature {operation['feature']}")
     table.alter.add_feature(feature, allow_protocol_versions_increase=True, **options)

@@ -41,6 +41,7 @@ class Engine:
             "language": "C++",
             "at": ["version"],
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "reader_features": KERNEL_READER_FEATURES,
             # variants are read, but cannot be converted to Arrow; the parser of schemas does not know void
             "types_not_supported": ["variant", "void"],

@@ -60,7 +60,7 @@ def build_predicate(
         tree: As in `sql_text`.
         build_column: Returns the expression of a path.
         build_literal: Returns the expression of a literal from type and text.
-        operators: By name, all of `OPERATORS` and `<=>`.
+        operators: By name, all of `OPERATORS`, `<=>` and the further forms that the engine declares.
     """
     head, *parts = tree
     if head == "col":

@@ -38,7 +38,12 @@ _TYPES = {
     "timestamp": pl.Datetime("us", "UTC"),
     "timestamp_ntz": pl.Datetime("us"),
 }
-_OPERATORS = {**OPERATORS, "<=>": pl.Expr.eq_missing}
+_OPERATORS = {
+    **OPERATORS,
+    "<=>": pl.Expr.eq_missing,
+    "in": lambda column, *literals: column.is_in(pl.concat_list(literals)),
+    "starts_with": lambda column, prefix: column.str.starts_with(prefix),
+}
 
 
 class Engine:
@@ -52,6 +57,7 @@ class Engine:
             "language": "Rust",
             "at": ["version", "timestamp_ms"],
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "reader_features": ["deletionVectors", "timestampNtz", "variantType", "variantType-preview"],
         }
 

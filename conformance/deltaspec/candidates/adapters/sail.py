@@ -53,6 +53,7 @@ class Engine:
             "language": "Rust",
             "at": ["version", "timestamp_ms"],
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "reader_features": [
                 "columnMapping",
                 "deletionVectors",

@@ -1,8 +1,9 @@
 """SQL of a scan in the dialect of an engine.
 
-A tree is `["and", t, t]`, `["or", t, t]`, `["not", t]`, `["is_null", x]`, `["is_not_null", x]` or `[op, x, x]` with an
-operator of `_OPERATORS`; x is `["col", part, ...]` or `["lit", type, text or null]`. Types are Delta's; texts are
-spelled as in partition values, except that a binary value is written in hexadecimal.
+A tree is `["and", t, t]`, `["or", t, t]`, `["not", t]`, `["is_null", x]`, `["is_not_null", x]`, `["in", x, x, ...]`,
+`["starts_with", x, x]` or `[op, x, x]` with an operator of `_OPERATORS`; x is `["col", part, ...]` or `["lit", type,
+text or null]`. Types are Delta's; texts are spelled as in partition values, except that a binary value is
+written in hexadecimal.
 Source: candidate protocol, version 1, "Operations".
 """
 
@@ -86,6 +87,12 @@ class Dialect(msgspec.Struct, frozen=True):
             return f"({self._render_operand(operands[0], table)} IS NULL)"
         if head == "is_not_null":
             return f"({self._render_operand(operands[0], table)} IS NOT NULL)"
+        if head == "in":
+            column, *literals = (self._render_operand(each, table) for each in operands)
+            return f"({column} IN ({', '.join(literals)}))"
+        if head == "starts_with":
+            column = self._render_operand(operands[0], table)
+            return f"({column} LIKE {self.quote_text(operands[1][2] + '%')})"
         if head not in _OPERATORS:
             raise ValueError(f"unknown operator in predicate: {head!r}")
         left, right = (self._render_operand(each, table) for each in operands)

@@ -76,10 +76,10 @@ class Engine:
             "at": ["version", "timestamp_ms"],
             "row_ids": True,
             "predicate": "exact",
+            "predicate_forms": ["in", "starts_with"],
             "reader_features": list(READER_FEATURES),
             "max_reader_version": MAX_READER_VERSION,
             "kinds": list(self.writer().kinds),
-            "kinds_not_drawn": ["cleanup-log", "widen-column"],  # only written histories can test them
             "writer_features": [*WRITER_FEATURES, catalog_managed.FEATURE],
             "catalog": ["staged", "inline"],
         }

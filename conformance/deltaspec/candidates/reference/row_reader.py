@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.log_reader import LoadedTable
+from deltaspec.errors import DeltaspecError
 from deltaspec.model.rows.row_ids import compute_stable_row_commit_versions, compute_stable_row_ids
 from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor, Remove
 from deltaspec.protocol.files.partition_values import parse_partition_value
@@ -24,9 +25,12 @@ from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field
 from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES
 from deltaspec.wire.data.column_resolution import FileColumn, resolve_columns
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
+from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import RowBatches, iter_empty_batches
 from deltaspec.wire.storage.data_access import DataAccess
 
+UNREADABLE = (DeltaspecError, UnreadableRows, ValueError)
+"""Errors of `RowReader.read`."""
 _PRIMITIVES = ARROW_PRIMITIVES | {
     "void": pa.null(),
     "variant": pa.struct([("metadata", pa.binary()), ("value", pa.binary())]),
@@ -120,6 +124,11 @@ class RowReader:
             None if versions is None else [versions[index] for index in indexes],
             extra,
         )
+
+    def list_stored_columns(self, action: Add | Remove | Cdc) -> list[str]:
+        """Return the names of the top-level columns that a file stores. Raises as `read` does."""
+        with RowBatches(self.access, self.find_file(action)) as source:
+            return list(source.schema.names)
 
     def find_file(self, action: Add | Remove | Cdc) -> str:
         """Return the path of a data file, relative to the table or absolute."""

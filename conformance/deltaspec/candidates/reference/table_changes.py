@@ -68,20 +68,22 @@ _ONLY_AT_CREATION = (ROW_TRACKING, _ICT, COLUMN_MAPPING_MODE)
 """Properties that need more than a new value in an existing table."""
 
 
-def build_table(operation: Mapping[str, object]) -> tuple[Protocol, MetaData]:
-    """Return protocol and metadata of a new table."""
+def build_table(operation: Mapping[str, object], replaced: MetaData | None = None) -> tuple[Protocol, MetaData]:
+    """Return protocol and metadata of a new table, or of one that replaces another and keeps its id."""
+    old: Mapping[str, str] = {} if replaced is None else replaced.configuration
     schema = parse_schema(str(operation["schema"]))
     given: Mapping[str, str] = operation.get("properties") or {}  # type: ignore[assignment]
     features = find_needed_features(schema, given)
     configuration = {name: text for name, text in given.items() if not name.startswith(_FEATURE_PROPERTY)}
     if "columnMapping" in features:
-        fields = tuple(map_column(each, number) for number, each in enumerate(schema.fields, 1))
+        first = int(old.get(MAX_COLUMN_ID, 0)) + 1
+        fields = tuple(map_column(each, number) for number, each in enumerate(schema.fields, first))
         schema = Struct(fields)
-        configuration[MAX_COLUMN_ID] = str(len(fields))
+        configuration[MAX_COLUMN_ID] = str(first + len(fields) - 1)
     if configuration.get(ROW_TRACKING) == "true":
-        configuration |= {name: f"_row-tracking-{uuid.uuid4()}" for name in COLUMN_PROPERTIES}
+        configuration |= {name: old.get(name, f"_row-tracking-{uuid.uuid4()}") for name in COLUMN_PROPERTIES}
     metadata = MetaData(
-        id=str(uuid.uuid4()),
+        id=str(uuid.uuid4()) if replaced is None else replaced.id,
         format=Format(provider="parquet", options={}),
         schema_string=serialize_schema(schema),
         partition_columns=list(operation.get("partition_by") or ()),  # type: ignore[call-overload]

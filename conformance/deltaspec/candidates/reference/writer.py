@@ -26,6 +26,7 @@ from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.reference.row_reader import repeat_value
 from deltaspec.candidates.reference.table_changes import (
     add_column,
+    build_protocol,
     build_table,
     change_properties,
     check_properties,
@@ -44,12 +45,14 @@ from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.rows.predicate_trees import find_type, parse_literal
 from deltaspec.protocol.actions import Action, CommitInfo, MetaData
 from deltaspec.protocol.features.identity_columns import read_identity
+from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
 from deltaspec.protocol.files.deletion_vectors import build_relative_path
 from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.log import file_names
 from deltaspec.protocol.log.version_checksum import VersionChecksum
 from deltaspec.protocol.property_names import CONSTRAINT_PREFIX, TYPE_WIDENING
 from deltaspec.protocol.schema.data_types import Field, Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.protocol.time_units import HOUR_MS
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
@@ -69,6 +72,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.commits: dict[str, Callable[[Transaction, Operation], None]] = {
+            "replace": self.replace,
             "append": self.append,
             "overwrite": self.overwrite,
             "delete": self.delete,
@@ -82,6 +86,8 @@ class Writer:
             "rename-column": self.rename_column,
             "drop-column": self.drop_column,
             "widen-column": self.widen_column,
+            "add-feature": self.add_feature,
+            "drop-feature": self.drop_feature,
             "add-constraint": self.add_constraint,
             "drop-constraint": self.drop_constraint,
         }
@@ -148,6 +154,21 @@ class Writer:
         if operation.get("rows"):
             transaction.add_rows(transaction.load_rows(operation["rows"]))
         return transaction.commit(commit)
+
+    def replace(self, transaction: Transaction, operation: Operation) -> None:
+        """Replace schema, partitioning, properties and rows; the table keeps its id and its features."""
+        for add in transaction.base.files.values():
+            transaction.remove_file(add)
+        self.use_replacement(transaction, operation)
+        if operation.get("rows"):
+            transaction.add_rows(transaction.load_rows(operation["rows"]))
+
+    def use_replacement(self, transaction: Transaction, operation: Operation) -> None:
+        """Write with the schema and the properties of a replacement."""
+        before = transaction.state
+        _, metadata = build_table(operation, replaced=before.metadata)
+        features = find_needed_features(parse_schema(metadata.schema_string), operation.get("properties") or {})
+        transaction.use(upgrade_protocol(before.protocol, features), metadata)
 
     def append(self, transaction: Transaction, operation: Operation) -> None:
         """Add rows."""
@@ -288,6 +309,20 @@ class Writer:
     def check_properties(self, changes: Mapping[str, str | None], metadata: MetaData) -> None:
         """Raise `EngineError` for a property that is not set by users, or only for a new table."""
         check_properties(changes, metadata)
+
+    def add_feature(self, transaction: Transaction, operation: Operation) -> None:
+        """Add a feature to the protocol, and the features that it needs."""
+        name = operation["feature"]
+        needed = find_needed_features(Struct(()), {f"delta.feature.{name}": "supported"})
+        transaction.use(upgrade_protocol(transaction.state.protocol, needed), transaction.state.metadata)
+
+    def drop_feature(self, transaction: Transaction, operation: Operation) -> None:
+        """Remove the feature of CHECK constraints from the protocol if there are none."""
+        state, name = transaction.state, operation["feature"]
+        if name != "checkConstraints" or name in find_needed_features(state.schema, state.metadata.configuration):
+            raise EngineError("unsupported", f"the feature {name} is used, or is not dropped", phase="commit")
+        left = get_supported_features(state.protocol) | get_reader_features(state.protocol)
+        transaction.use(build_protocol(left - {name}), state.metadata)
 
     def add_constraint(self, transaction: Transaction, operation: Operation) -> None:
         """Add a CHECK constraint that all rows satisfy."""

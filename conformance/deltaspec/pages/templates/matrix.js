@@ -41,7 +41,7 @@ function applyFilter() {
   document.querySelector(".status").textContent =
     `${matching.length.toLocaleString("en")}${total} ${cases.length === 1 ? "failure" : "failures"} with ${plural(shown.size, "cause")}.`;
   document.querySelector(".empty").hidden = matching.length > 0;
-  for (const row of all("#not-asked ~ table tbody tr")) {
+  for (const row of all("[aria-labelledby='not-asked'] tbody tr")) {
     const pairs = all("[data-engine]", row);
     for (const pair of pairs) pair.hidden = Boolean(filter.engine && pair.dataset.engine !== filter.engine);
     row.hidden = Boolean(filter.suite && row.dataset.suite !== filter.suite) || pairs.every((pair) => pair.hidden);
@@ -87,9 +87,16 @@ function readAddress() {
   return names.some((name) => name in values);
 }
 
+// ---- parts of the page are closed at first, so that the engines fit on a screen
+
+function openPart(heading) {
+  heading.closest("details").open = true;
+}
+
 addEventListener("hashchange", () => {
-  if (!readAddress()) return;
   const heading = document.getElementById("failures");
+  if (!readAddress()) return;
+  openPart(heading);
   heading.focus({ preventScroll: true });
   heading.scrollIntoView();
 });
@@ -202,4 +209,6 @@ function range(from, to) {
   return Array.from({ length: Math.max(to - from, 0) }, (_, index) => from + index);
 }
 
-if (!readAddress()) applyFilter();
+if (readAddress()) openPart(document.getElementById("failures"));
+else applyFilter();
+document.querySelector(".skip").addEventListener("click", () => openPart(document.getElementById("failures")));

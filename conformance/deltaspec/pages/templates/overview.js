@@ -15,7 +15,6 @@ const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number
 
 function showTables(data) {
   lake = data;
-  lake.latest = Math.max(...lake.tables.map((row) => row[NAME.complete] ?? 0));
   fillFolders();
   if (!readAddress()) applyFilter();
 }

@@ -129,6 +129,13 @@ def mapping_needs_listed_feature(original: Method, log: LogReader, snapshot: Sna
     return replace(state, mapping=state.mapping if listed else None)
 
 
+@mutant(LogReader.build_state, "column-mapping.property-needs-support", suites=("read",))
+def property_enough_for_mapping(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
+    """Maps columns if the property says so, although the protocol does not support it."""
+    state: LoadedTable = original(log, snapshot)
+    return replace(state, mapping=get_mapping_mode(state.metadata.configuration, supported=True))
+
+
 @mutant(LogReader.build_state, "column-mapping.mode-consulted", suites=("read",))
 def mode_always_name(original: Method, log: LogReader, snapshot: Snapshot) -> LoadedTable:
     """Maps columns by name whenever the feature is supported, whatever the mode."""

@@ -7,6 +7,7 @@ from deltaspec.candidates.reference.engine import Engine
 from deltaspec.model.rows.predicates import (
     And,
     Compare,
+    In,
     IsNotNull,
     IsNull,
     Not,
@@ -14,6 +15,7 @@ from deltaspec.model.rows.predicates import (
     Operator,
     Or,
     Predicate,
+    StartsWith,
     evaluate,
     get_value,
 )
@@ -86,4 +88,20 @@ def fields_of_null_structs_not_null(original: Method, engine: Engine, condition:
     """Decides IS NULL and IS NOT NULL of a field by its struct."""
     if isinstance(condition, IsNull | IsNotNull) and len(condition.column) > 1:
         condition = type(condition)(condition.column[:-1])
+    return bool(original(engine, condition, row))
+
+
+@mutant(Engine.matches, FILTERED, suites=("predicates",))
+def null_begins_with_every_prefix(original: Method, engine: Engine, condition: Predicate, row: Row) -> bool:
+    """Returns rows with null for LIKE 'x%'."""
+    if isinstance(condition, StartsWith) and get_value(row, condition.column) is None:
+        return True
+    return bool(original(engine, condition, row))
+
+
+@mutant(Engine.matches, FILTERED, suites=("predicates",))
+def null_in_every_list(original: Method, engine: Engine, condition: Predicate, row: Row) -> bool:
+    """Returns rows with null for IN."""
+    if isinstance(condition, In) and get_value(row, condition.column) is None:
+        return True
     return bool(original(engine, condition, row))

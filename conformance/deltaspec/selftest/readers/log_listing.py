@@ -45,6 +45,18 @@ def hint_taken_for_newest_version(original: Method, log: LogReader, version: int
     return state
 
 
+@mutant(LogReader.read_state, "last-checkpoint.newer-found", suites=("snapshot", "read"))
+def hinted_checkpoint_required(original: Method, log: LogReader, version: int | None = None) -> LoadedTable:
+    """Fails if the checkpoint that `_last_checkpoint` names was cleaned up, although there is a newer one."""
+    if version is None and "_last_checkpoint" in log.entries:
+        stated = parse_lossless(log.store.read(f"{LOG_DIRECTORY}/_last_checkpoint", 1 << 20).decode()).value
+        named = int(stated["version"]) if isinstance(stated, dict) else None
+        if named not in {each.version for each in find_complete_checkpoints(log.entries)}:
+            raise CorruptLog(f"there is no checkpoint of version {named}")
+    state: LoadedTable = original(log, version)
+    return state
+
+
 @mutant(LogReader.list_entries, "last-checkpoint.hint-not-needed", suites=("snapshot", "read"))
 def checkpoints_only_found_by_hint(original: Method, log: LogReader) -> dict[str, Entry]:
     """Ignores checkpoints if `_last_checkpoint` is missing."""

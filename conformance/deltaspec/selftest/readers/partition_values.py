@@ -2,6 +2,7 @@
 
 import math
 import re
+from decimal import Context
 from decimal import Decimal as Exact
 from typing import Any
 from urllib.parse import unquote
@@ -52,6 +53,14 @@ def decimals_read_through_double(original: Method, reader: RowReader, text: str 
         return value
     rounded = Exact(f"{float(value):.15g}")
     return rounded if abs(rounded) < Exact(10) ** (data_type.precision - data_type.scale) else value
+
+
+@mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",))
+def decimals_need_all_digits(original: Method, reader: RowReader, text: str | None, data_type: DataType) -> Any:
+    """Takes the digits of a decimal for its unscaled value, so that `1.5` with two places is read as 0.15."""
+    if not isinstance(data_type, Decimal) or not text or "E" in text:
+        return original(reader, text, data_type)
+    return Exact(text.replace(".", "")).scaleb(-data_type.scale, Context(prec=100))
 
 
 @mutant(RowReader.parse_partition_value, FROM_LOG, suites=("read",), origin="part-003")

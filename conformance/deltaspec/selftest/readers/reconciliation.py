@@ -182,6 +182,35 @@ def first_transaction_kept(
     return found
 
 
+@mutant(LogReader.replay_commit, "transaction.latest-holds", suites=("snapshot",))
+def transactions_without_new_files_missed(
+    original: Method, log: LogReader, snapshot: Snapshot, version: int, actions: Sequence[Action]
+) -> Snapshot:
+    """Skips the transactions of commits that remove files and add none."""
+    only_removes = any(isinstance(each, Remove) for each in actions) and not any(
+        isinstance(each, Add) for each in actions
+    )
+    kept = [each for each in actions if not (isinstance(each, Txn) and only_removes)]
+    found: Snapshot = original(log, snapshot, version, kept)
+    return found
+
+
+@mutant(LogReader.replay_commit, "row-tracking.read-versions", suites=("row-ids",))
+def restored_files_taken_for_new(
+    original: Method, log: LogReader, snapshot: Snapshot, version: int, actions: Sequence[Action]
+) -> Snapshot:
+    """Gives the rows of a restored file the version that restores it."""
+    gone = {path for path, _ in snapshot.tombstones}
+    changed = [
+        msgspec.structs.replace(each, default_row_commit_version=version)
+        if isinstance(each, Add) and path_key(each.path) in gone and each.base_row_id is not None
+        else each
+        for each in actions
+    ]
+    found: Snapshot = original(log, snapshot, version, changed)
+    return found
+
+
 @mutant(LogReader.replay_commit, "domain.removed-hidden", suites=("snapshot",))
 def removed_domains_listed(
     original: Method, log: LogReader, snapshot: Snapshot, version: int, actions: Sequence[Action]

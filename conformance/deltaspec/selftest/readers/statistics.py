@@ -14,12 +14,14 @@ from deltaspec.candidates.serve import EngineError
 from deltaspec.model.rows.predicates import (
     And,
     Compare,
+    In,
     IsNotNull,
     IsNull,
     Not,
     NullSafeEqual,
     Operator,
     Or,
+    StartsWith,
 )
 from deltaspec.protocol.actions import Add
 from deltaspec.protocol.schema.column_mapping import physical_name
@@ -314,4 +316,38 @@ def required_columns_need_bounds(
         minima = json.loads(add.stats).get("minValues", {})
         if any(not each.nullable and physical_name(each, state.mapping) not in minima for each in state.schema.fields):
             raise EngineError("corrupt", "a required column is null", phase="scan")
+    return bool(original(engine, condition, add, state))
+
+
+@mutant(Engine.skips, SKIPPING, suites=("predicates",))
+def prefixes_skip_files_with_nulls(
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
+) -> bool:
+    """Skips a file for LIKE 'x%' if the column has a null."""
+    if isinstance(condition, StartsWith) and add.stats is not None and len(condition.column) == 1:
+        names = {each.name: physical_name(each, state.mapping) for each in state.schema.fields}
+        if json.loads(add.stats).get("nullCount", {}).get(names[condition.column[0]], 0):
+            return True
+    return bool(original(engine, condition, add, state))
+
+
+@mutant(Engine.skips, SKIPPING, suites=("predicates",))
+def bounds_need_the_prefix(original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable) -> bool:
+    """Skips a file for LIKE 'x%' if no bound begins with the prefix."""
+    if isinstance(condition, StartsWith) and condition.prefix and add.stats is not None and len(condition.column) == 1:
+        name = {each.name: physical_name(each, state.mapping) for each in state.schema.fields}[condition.column[0]]
+        stats = json.loads(add.stats)
+        bounds = [(stats.get(side) or {}).get(name) for side in ("minValues", "maxValues")]
+        if None not in bounds:
+            return not any(str(each).startswith(condition.prefix) for each in bounds)
+    return bool(original(engine, condition, add, state))
+
+
+@mutant(Engine.skips, SKIPPING, suites=("predicates",))
+def only_first_member_of_lists_checked(
+    original: Method, engine: Engine, condition: Any, add: Add, state: LoadedTable
+) -> bool:
+    """Compares the bounds with the first member of the list of IN."""
+    if isinstance(condition, In):
+        condition = Compare(condition.column, Operator.EQUAL, condition.literals[0])
     return bool(original(engine, condition, add, state))

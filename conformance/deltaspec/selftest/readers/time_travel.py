@@ -35,6 +35,19 @@ def newest_schema_used_for_older_versions(original: Method, log: LogReader, vers
     return replace(state, metadata=newest.metadata, schema=newest.schema, mapping=newest.mapping)
 
 
+@mutant(LogReader.find_version_at, "log.replay-in-order", suites=("time-travel",))
+def versions_sorted_by_file_time(original: Method, log: LogReader, timestamp_ms: int) -> int | None:
+    """Chooses the newest file time that is not later, although file times may run backwards."""
+    if original(log, timestamp_ms) is None:
+        return None
+    times = [
+        (log.get_timestamp_ms(state), state.snapshot.version)
+        for state in log.iter_states(*log.find_versions())
+        if commit_name(state.snapshot.version) in log.entries
+    ]
+    return max((each for each in times if each[0] <= timestamp_ms), default=(0, None))[1]
+
+
 @mutant(LogReader.get_timestamp_ms, IN_COMMIT, suites=("time-travel",))
 def in_commit_timestamps_ignored(original: Method, log: LogReader, state: LoadedTable) -> int:
     """Travels by the modification times of commit files, even with in-commit timestamps."""

@@ -259,6 +259,24 @@ def absolute_paths_taken_for_relative(original: Method, reader: RowReader, actio
     return unquote(action.path.removeprefix("file:")).lstrip("/")
 
 
+@mutant(RowReader.find_file, "add.path", suites=("read",))
+def files_elsewhere_refused(original: Method, reader: RowReader, action: Any) -> str:
+    """Refuses data files outside of the table's directory, such as those of a shallow clone."""
+    found: str = original(reader, action)
+    if found.startswith("/"):
+        raise UnreadableFile(f"{found} is outside of the table")
+    return found
+
+
+@mutant(RowReader.find_file, "add.path", suites=("read",))
+def single_slash_after_scheme_not_known(original: Method, reader: RowReader, action: Any) -> str:
+    """Knows `file:///a`, but not `file:/a`, which Hadoop writes."""
+    if action.path.startswith("file:/") and not action.path.startswith("file://"):
+        return str(action.path)
+    found: str = original(reader, action)
+    return found
+
+
 @mutant(RowReader.find_file, LIVE_ROWS, suites=("read",), origin="path-001")
 def paths_not_decoded(original: Method, reader: RowReader, action: Any) -> str:
     """Takes the paths of the log for names of files, without decoding them."""

@@ -92,6 +92,21 @@ def test_null_is_compared(engine: Any, table: str) -> None:
         assert rows.to_pydict() == {"byte": [None]}, f"{tree=}"
 
 
+FORMS = {
+    "in": ["in", ["col", "byte"], ["lit", "byte", "1"], ["lit", "byte", "7"]],
+    "starts_with": ["starts_with", ["col", "string"], ["lit", "string", "1"]],
+}
+"""Trees that the second row matches, by form."""
+
+
+def test_declared_forms_of_predicates_are_taken(engine: Any, table: str) -> None:
+    forms = say_hello(engine).predicate_forms
+    assert {*forms} <= {*FORMS}
+    for form in forms:
+        rows = scan(engine, table, columns=[["long"]], predicate_tree=FORMS[form])
+        assert rows["long"].to_pylist() == [1], f"{form=}"
+
+
 def test_versions_are_read(engine: Any, table: str) -> None:
     if "version" not in say_hello(engine).at:
         pytest.skip("the engine has no time travel")

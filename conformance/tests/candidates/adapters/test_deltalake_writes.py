@@ -79,3 +79,10 @@ def test_refusals_have_categories(table: Table, tmp_path: Path) -> None:
             table.apply(kind, **fields)
         assert caught.value.refusal.category == category, f"{kind}: {caught.value}"
     assert table.read_ids() == [1, 2, 3]
+
+
+def test_older_release_is_told_which_one_is_needed(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deltaspec.candidates.adapters.deltalake_writes.TableFeatures", object())
+    with pytest.raises(Refused, match=r"does not have the feature variantType; it needs 1\.6") as caught:
+        table.apply("add-feature", feature="variantType")
+    assert (caught.value.refusal.category, caught.value.refusal.code) == ("unsupported", "operation")
