@@ -68,7 +68,7 @@ def render_metrics(
             set_gauge(_COMPLETE, earlier[table])
         if report is not None:
             _add_report(report, set_gauge, now)
-    rendered: bytes = generate_latest(registry)
+    rendered: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return rendered
 
 
@@ -97,9 +97,10 @@ def read_complete_checks(path: str) -> dict[str, float]:
         return {}
     try:
         text = read_input_file(path, _MOST_BYTES).decode()
+        families = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
         return {
             sample.labels["table"]: sample.value
-            for family in text_string_to_metric_families(text)
+            for family in families
             for sample in family.samples
             if sample.name == _COMPLETE
         }

@@ -53,7 +53,7 @@ def record_run(
         known = state.record(table, time_ms, result, stored)
         known.before, known.verdict_before = before, letter or "."  # of the last run, not of the last night
         entry = build_entry(table, state, "", "")
-        least = SEVERITIES.index(get_severity(table))  # type: ignore[arg-type]
+        least = SEVERITIES.index(get_severity(table))
         new, gone = ([each for each in found if rank_rule(each.rule)[0] <= least] for found in (entry.new, entry.gone))
         now = result.verdict
         has_other_verdict = letter != LETTERS[now] and (

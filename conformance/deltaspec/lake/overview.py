@@ -165,9 +165,9 @@ def build_overview(entries: Iterable[TableEntry], state: LakeState, notes: Seque
     for each in tables:
         for rule in each.last.rules:
             by_rule[rule].append(each)
-        for reason, rules in _group_reasons(each.last.unchecked).items():
+        for reason, undecided in _group_reasons(each.last.unchecked).items():
             codes, concerned = by_reason[reason]
-            codes.update(dict.fromkeys(rules))
+            codes.update(dict.fromkeys(undecided))
             concerned.append(each)
         if each.last.reason:
             by_reason[f"{each.last.verdict}: {each.last.reason}"][1].append(each)
@@ -215,6 +215,6 @@ def _count_nights(state: LakeState, histories: Sequence[str]) -> Iterator[Night]
         for at, history in enumerate(histories):
             if history[number] != NO_REPORT:
                 current[at] = history[number]
-        found = Counter(_VERDICTS[letter] for letter in current if letter != NO_REPORT)
-        counts = {part: sum(found[verdict] for verdict in verdicts) for part, verdicts in TREND_PARTS.items()}  # type: ignore[index]
+        found = Counter[str](_VERDICTS[letter] for letter in current if letter != NO_REPORT)
+        counts = {part: sum(found[verdict] for verdict in verdicts) for part, verdicts in TREND_PARTS.items()}
         yield Night(day, counts, found["conforms"])

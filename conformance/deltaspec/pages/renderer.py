@@ -58,7 +58,8 @@ def render_page(name: str, *, assets: str | None = None, **values: Any) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     template = _open_environment().get_template(f"{name}.html.jinja")
-    return template.render(policy=policy, assets=assets, **shell, **values)
+    rendered: str = template.render(policy=policy, assets=assets, **shell, **values)
+    return rendered
 
 
 def list_assets(pages: Iterable[str]) -> dict[str, bytes]:

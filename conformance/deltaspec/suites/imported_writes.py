@@ -203,9 +203,9 @@ def _compare_state(asked: LoadSnapshot, state: SnapshotAnswer) -> None:
     """Compare what a replay reproduces: columns, partition columns, properties, transactions and domains."""
     metadata = state.metadata or {}
     if "schemaString" in asked.metadata:
-        wanted, found = (parse_schema(each["schemaString"]) for each in (asked.metadata, metadata))
-        expected, actual = ([[each.name, str(each.type)] for each in one.fields] for one in (wanted, found))
-        compare_value("columns", expected, actual)
+        schemas = (parse_schema(each["schemaString"]) for each in (asked.metadata, metadata))
+        wanted, found = ([[each.name, str(each.type)] for each in one.fields] for one in schemas)
+        compare_value("columns", wanted, found)
     for name in ("partitionColumns", "configuration"):
         if name in asked.metadata:
             expected, actual = asked.metadata[name], metadata.get(name)

@@ -11,7 +11,7 @@ from zlib import crc32
 import msgspec
 
 SAMPLED_FILES, SAMPLED_BYTES = 16, 32 * 1024
-"""The first and the last bytes of so many files are compared, too: not every file system has precise times."""
+"""Files, and bytes at each end of them, that are compared, too: not every file system has precise times."""
 _SHOWN = 3
 
 

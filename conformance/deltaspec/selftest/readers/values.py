@@ -261,7 +261,7 @@ def absolute_paths_taken_for_relative(original: Method, reader: RowReader, actio
 
 @mutant(RowReader.find_file, "add.path", suites=("read",))
 def files_elsewhere_refused(original: Method, reader: RowReader, action: Any) -> str:
-    """Refuses data files outside of the table's directory, such as those of a shallow clone."""
+    """Refuses data files outside of the table's directory, such as the files of a shallow clone."""
     found: str = original(reader, action)
     if found.startswith("/"):
         raise UnreadableFile(f"{found} is outside of the table")
