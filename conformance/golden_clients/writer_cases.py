@@ -17,13 +17,13 @@ from deltaspec.golden.writers.expressing import EXPRESSIBLE_KINDS, INEXPRESSIBLE
 from deltaspec.golden.writers.output import DrawnHistories, select_written, write_drawn_histories, write_written_cases
 
 REPORTS = Path(__file__).parents[2] / "reports/golden/writers"
-DRAWN = 70
+CASES = 100
 SEED = 54
 INTRODUCTION = """\
 # Cases for writers
 
 100 cases of `deltaspec golden export --format writers` and `deltaspec golden draw --format writers --operations form`
-(30 written histories, and 70 drawn ones of seed 54), imported with `deltaspec test ENGINE --import`. A write spec is
+(the written histories, and drawn ones of seed 54), imported with `deltaspec test ENGINE --import`. A write spec is
 what the form of the Delta acceptance tests can express of a history; the complete history is judged as in suite
 `write`. A case that needs a feature or an operation that the engine does not declare is not asked. `nox -s
 writer_cases` writes this page; each failure has an entry in a `.toml` file of this folder.
@@ -121,9 +121,10 @@ def main(engines: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="deltaspec-") as place:
         cases = Path(place) / "cases"
         cases.mkdir()
-        write_written_cases(select_written([]), cases / "written")
+        written = select_written([])
+        write_written_cases(written, cases / "written")
         drawn = DrawnHistories(SEED, forbidden=INEXPRESSIBLE_FEATURES, operations=EXPRESSIBLE_KINDS)
-        write_drawn_histories(drawn, DRAWN, cases / "drawn", 1)
+        write_drawn_histories(drawn, CASES - len(written), cases / "drawn", 1)
         for engine in engines:
             name, _, candidate = engine.partition("=")
             results[name] = ask(name, candidate or name, cases)

@@ -27,7 +27,7 @@ from deltaspec.golden.writers.form import Commit
 from deltaspec.protocol.property_names import CHANGE_DATA_FEED
 from deltaspec_generators.histories.drawing import Step
 from deltaspec_generators.histories.kinds import KINDS, STEPS_OF_THE_KIT
-from deltaspec_generators.histories.plain_table import Effect, Forbidden, PlainTable, Row, perform
+from deltaspec_generators.histories.plain_table import Effect, Forbidden, PlainTable, Row, build_empty_table, perform
 from deltaspec_generators.tables.readable import CHANGE_TYPE
 
 OPERATIONS = "specs-x/operations.json"
@@ -94,7 +94,8 @@ class _Case:
         """Return an operation of the candidate protocol with its rows in a data file."""
         entry = dict(step.operation)
         if entry.get("rows") is not None:
-            table = before or PlainTable()
+            makes_table = entry["kind"] in ("create", "replace")
+            table = build_empty_table(entry) if makes_table else before or PlainTable()
             names = [each.name for each in table.columns if any(each.name in row for row in entry["rows"])]
             path = f"data/operation_{number}/part-00000.parquet"
             self.files[path] = encode_rows(table.build_arrow(entry["rows"], names), None)

@@ -14,6 +14,7 @@ from deltaspec.golden.writers.form import (
     Insert,
     LowLevelCommit,
     RemovedFiles,
+    ReplaceTable,
     Transaction,
     Update,
     UpdateProperties,
@@ -45,16 +46,18 @@ class Expression:
         if effect.may_be_refused:
             raise Inexpressible("a writer may also refuse the operation")
         commit = express(self, step.operation, effect, number)
-        self._follow(step.kind, number)
+        self._follow(step.kind, commit, number)
         if not step.commit:
             return commit
         return _add_options(step.commit, commit)
 
-    def _follow(self, kind: str, number: int) -> None:
+    def _follow(self, kind: str, commit: Commit, number: int) -> None:
         if kind == "append" and self.live_commits is not None:
             self.live_commits.append(number)
         elif kind == "overwrite":
             self.live_commits = [number]
+        elif isinstance(commit, ReplaceTable):
+            self.live_commits = [number] if commit.data_files else []
         elif kind in ("delete", "update"):
             self.live_commits = None
 
@@ -67,6 +70,12 @@ class Expression:
             raise Inexpressible("the form creates tables without rows")
         properties = dict(operation.get("properties") or {})
         return CreateTable(schema, tuple(operation.get("partition_by") or ()), properties)
+
+    def replace(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
+        created = self.create({**operation, "rows": None}, effect, number)
+        assert isinstance(created, CreateTable)
+        files = (name_data_file(number),) if operation.get("rows") else ()
+        return ReplaceTable(created.schema, created.partition_columns, created.properties, files)
 
     def append(self, operation: Mapping[str, Any], effect: Effect, number: int) -> Commit:
         if any(each.default is not None and any(each.name not in row for row in operation["rows"])
@@ -110,6 +119,7 @@ class Expression:
 
 _EXPRESSED: dict[str, Callable[[Expression, Mapping[str, Any], Effect, int], Commit]] = {
     "create": Expression.create,
+    "replace": Expression.replace,
     "append": Expression.append,
     "overwrite": Expression.overwrite,
     "delete": Expression.delete,
