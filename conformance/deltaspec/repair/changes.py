@@ -163,15 +163,15 @@ def build_remove(add: Add, created_ms: int) -> Remove:
 
 
 def compute_commit_timestamp(log: TableLog, created_ms: int) -> int:
-    """Return a time for the next commit that is later than the latest one: its in-commit timestamp, or its file's time.
+    """Return a time for the next commit, later than in-commit timestamp and file time of the latest one.
 
-    The clock of the storage may be ahead of the clock of this machine.
+    The clock of the storage may be ahead of the clock of this machine. Which of the two times counts depends on whether
+    in-commit timestamps are enabled, which the repair may change.
     """
-    last = log.snapshot.commit_info
-    stated = None if last is None else last.in_commit_timestamp
-    if stated is None and (file := log.entries.get(commit_name(log.version))) is not None:
-        stated = file.modified_ms
-    return max(created_ms, (stated or 0) + 1)
+    last, file = log.snapshot.commit_info, log.entries.get(commit_name(log.version))
+    stated = 0 if last is None else last.in_commit_timestamp or 0
+    written = 0 if file is None else file.modified_ms
+    return max(created_ms, stated + 1, written + 1)
 
 
 def _encode_info(log: TableLog, protocol: Protocol, metadata: MetaData, created_ms: int) -> bytes:
