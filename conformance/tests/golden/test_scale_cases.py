@@ -19,6 +19,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.golden.scale import writer
 from deltaspec.golden.scale.case import write_scale_case
 from deltaspec.golden.scale.options import ScaleOptions, parse_scale
+from deltaspec_generators.tables.corpus import GENERATOR_VERSION
 
 SIZES = {
     "plain": "rows=300,files=7",
@@ -97,5 +98,5 @@ def test_impossible_sizes_are_errors(sizes: str, expected: str) -> None:
 
 def test_the_command_writes_one_case(tmp_path: Path) -> None:
     result = run("golden", "draw", tmp_path / "case", "--scale", "rows=1_000,files=2")
-    assert (result.exit_code, "scale.v1-" in result.output) == (0, True), result.output
+    assert (result.exit_code, f"scale.v{GENERATOR_VERSION}-" in result.output) == (0, True), result.output
     assert (tmp_path / "case/case.json").exists()
