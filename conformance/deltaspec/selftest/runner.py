@@ -67,7 +67,7 @@ class Referee:
             if case.subject.history is not None:  # it can be performed only once
                 case = Case(case.check, build_subject(case.subject.id, Path(directory) / "history"))
             result = run_case(self._reference, case)
-        if result.outcome.is_bad:
+        if result.outcome.has_failed:
             raise ReferenceFails(f"{case.id}: {result.message}")
         self._passed.add(case.id)
 

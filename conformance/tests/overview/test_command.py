@@ -204,7 +204,8 @@ def test_files_that_are_no_reports_are_named(tmp_path: Path) -> None:
     (tmp_path / "r/cut.json").write_text('{"report_version": 2, "table":')
     result = run("overview", tmp_path / "r", "--output", tmp_path / "s")
     assert result.exit_code == 0
-    assert f"deltaspec: 1 JSON file without a complete report: {tmp_path}/r/cut.json" in result.stderr
+    assert "deltaspec: 1 JSON file without a complete report: /" in result.stderr
+    assert result.stderr.endswith("/r/cut.json\n"), "long paths are shown shortened"
     assert "1 JSON file without a complete report" in read_text(tmp_path / "s/index.html")
     result = run("overview", tmp_path / "r/cut.json", "--output", tmp_path / "s")
     assert "is no JSON report of deltaspec validate" in single_error_line(result)

@@ -88,6 +88,10 @@ TITLES = {
 }
 
 
+_TESTS = Path(__file__).parents[1]
+"""Where the module of this process can be imported from."""
+
+
 def ask_all(tool: str, tables: Sequence[Path], python: str = sys.executable) -> list[list[str]]:
     """Return what a tool reports of each table; a process that dies of one table is started again for the next."""
     answers: list[list[str]] = []
@@ -95,7 +99,7 @@ def ask_all(tool: str, tables: Sequence[Path], python: str = sys.executable) -> 
         left = tables[len(answers) :]
         text = "".join(f"{path}\n" for path in left)
         command = [python, "-m", "validators.tools", tool]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=_TESTS)
         found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
         if not found and not done.stdout.startswith("ready"):
             raise RuntimeError(f"{tool} does not start: {done.stderr[-2000:]}")

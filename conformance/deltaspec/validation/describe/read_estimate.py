@@ -39,6 +39,7 @@ from deltaspec.views.log.derived_file_rows import read_checksum
 from deltaspec.wire.parquet.file_opener import LARGE_FILE_BYTES
 from deltaspec.wire.parquet.footer_reader import TAIL_BYTES as FOOTER_BYTES
 from deltaspec.wire.storage.block_reader import TAIL_BYTES
+from deltaspec.wire.storage.data_access import KEPT_FILE_BYTES, MAX_KEPT_BYTES
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
@@ -111,7 +112,7 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
             ),
             _estimate_files(plan, live),
             _estimate_footers(live),
-            _estimate_rows(live),
+            _estimate_rows(live, is_remote=store.is_remote),
         ],
     )
 
@@ -371,20 +372,25 @@ def _estimate_footers(live: _Live) -> LevelReads:
     return LevelReads(level="footers", reads=[footers], not_known=[_CHANGE_DATA])
 
 
-def _estimate_rows(live: _Live) -> LevelReads:
+def _estimate_rows(live: _Live, *, is_remote: bool) -> LevelReads:
     files, length = live.files.about, live.bytes.about
     requests, read = None, None
     if files is not None and length is not None:
         mean = length // max(files, 1)
-        requests = files if mean <= TAIL_BYTES else 2 * files
-        requests += files * (mean >> 20) if mean > LARGE_FILE_BYTES else 0
-        read = length if mean <= TAIL_BYTES else length + files * TAIL_BYTES
+        # small remote files are read completely for their footers; only their beginnings are counted here
+        kept = min(files, MAX_KEPT_BYTES // max(mean, 1)) if is_remote and mean <= KEPT_FILE_BYTES else 0
+        opened = files - kept
+        requests = opened if mean <= TAIL_BYTES else 2 * opened
+        requests += opened * (mean >> 20) if mean > LARGE_FILE_BYTES else 0
+        read = opened * mean if mean <= TAIL_BYTES else opened * (mean + TAIL_BYTES)
+        read += length % max(files, 1) if opened else 0
+        read += kept * max(0, mean - FOOTER_BYTES)
     rows = Reads(
         what="rows",
         files=live.files,
         requests=Amount(requests),
         bytes=Amount(read),
-        source="live files, read completely; assumes that all have the average size",
+        source="live files, read completely, small ones with their footers; assumes that all have the average size",
     )
     return LevelReads(
         level="rows",

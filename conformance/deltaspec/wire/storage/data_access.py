@@ -7,6 +7,7 @@ path or URI outside of it. Files outside of the table are read only if the optio
 import io
 import posixpath
 import re
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -24,7 +25,7 @@ _SIGN_OF_NON_CANONICAL_KEYS = "[./:]/"
 MAX_STORES = 100
 """Limit of locations outside of the table, because a hostile log may name any number of hosts."""
 
-SMALL_FILE_BYTES = 1 << 20
+KEPT_FILE_BYTES = 1 << 20
 """Files up to this size are read at once where their rows are needed after their footers."""
 MAX_KEPT_BYTES = 64 << 20
 """Limit of all contents that are kept for the next step."""
@@ -72,13 +73,17 @@ class DataAccess:
         self._free_bytes = MAX_KEPT_BYTES
         self._lock = Lock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Begin without kept files in another process."""
+        return partial(DataAccess, allow_outside=self._allow_outside), (self.store,)
+
     def keep_small_files(self) -> None:
         """Keep small remote files that are read completely until they are opened once, which saves a request each."""
         self._keeps_small_files = self.store.is_remote
 
     def may_keep(self, size: int) -> bool:
         """Return whether a file of this size should be read completely, because it will be kept."""
-        return self._keeps_small_files and size <= min(SMALL_FILE_BYTES, self._free_bytes)
+        return self._keeps_small_files and size <= min(KEPT_FILE_BYTES, self._free_bytes)
 
     def keep(self, key: str, data: bytes) -> None:
         """Keep the content of a file for `open_seekable`, if there is room."""
