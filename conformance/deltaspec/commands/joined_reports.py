@@ -107,7 +107,7 @@ def plan_joined_report(
 def plan_notifications(
     given: Mapping[str, Any], names: Sequence[str], scratch: str, number: int
 ) -> JoinedReport | None:
-    """Plan the messages about all tables; None if nobody is told.
+    """Plan the messages about all tables; None if no address is given.
 
     Args:
         given: options of the command line, by parameter.
@@ -116,8 +116,12 @@ def plan_notifications(
     Raises:
         InvalidUsage: an address or the file of the state cannot be used.
     """
-    told = Notifications.parse(given.get("notify") or (), given.get("notify_state"), given.get("config"))
-    return None if told is None else JoinedReport(NOTIFY, told.state, _name_parts(names, scratch, number), told)
+    notifications = Notifications.parse(given.get("notify") or (), given.get("notify_state"), given.get("config"))
+    return (
+        None
+        if notifications is None
+        else JoinedReport(NOTIFY, notifications.state, _name_parts(names, scratch, number), notifications)
+    )
 
 
 def _name_parts(names: Sequence[str], scratch: str, number: int) -> tuple[str, ...]:

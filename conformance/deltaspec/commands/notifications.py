@@ -26,17 +26,17 @@ NOTIFY = "notify"
 
 
 class Notifications(msgspec.Struct, frozen=True):
-    """Who is told of a run, and what they know."""
+    """The addresses that get messages about a run, and what was sent before."""
 
     addresses: Sequence[str]
-    """Apprise URLs that are told of every table."""
+    """Apprise URLs that get messages about every table."""
     state: str
     """File with what was known after the last run."""
     contacts: Contacts
 
     @classmethod
     def parse(cls, addresses: Sequence[str], state: str | None, config: str | None) -> Notifications | None:
-        """Check the addresses before the run; None if nobody is told.
+        """Check the addresses before the run; None if there are none.
 
         Args:
             addresses: values of `--notify`.

@@ -239,10 +239,10 @@ def _plan_tables(
         for table, paths, each in zip(by_table, files, expand_report(report, names), strict=True):
             table["reports"].append(each)
             paths.append(each.partition(":")[2])
-    if (told := plan_notifications(given, names, scratch, len(joined))) is not None:
-        joined.append(told)
-        for table, part in zip(by_table, told.parts, strict=True):
-            table["reports"].append(f"{told.part_format}:{part}")
+    if (messages := plan_notifications(given, names, scratch, len(joined))) is not None:
+        joined.append(messages)
+        for table, part in zip(by_table, messages.parts, strict=True):
+            table["reports"].append(f"{messages.part_format}:{part}")
     places = expand_places(values, names)
     for table, named in zip(by_table, places, strict=True):
         table.update(named)

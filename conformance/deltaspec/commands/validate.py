@@ -236,9 +236,9 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     are the long options without dashes. [storage-options] has settings of storage clients, with secrets only as
     '${env:NAME}', and [tables."GLOB"] has keys for some tables. The command line wins.
 
-    In [tables."GLOB"], `owner` names who owns tables, `channels` lists Apprise URLs as '${env:NAME}' that are told only
-    of these tables, and `notify-severity` is the least severe finding that is told (default: warning). --notify sends
-    one message for each run with news, and none without.
+    In [tables."GLOB"], `owner` names who owns tables, `channels` lists Apprise URLs as '${env:NAME}' that get messages
+    only about these tables, and `notify-severity` is the least severity that is sent (default: warning). --notify sends
+    one message for each run in which something changed.
 
     [[accept]] in such a file accepts findings of a `rule` (code or prefix) for a `reason`. Optional keys: `path`, a
     glob over data files or log files, relative to the table; `until`, the last day; `link`, such as an issue. Accepted

@@ -65,9 +65,9 @@ def build_request(resolved: TableOptions) -> ReportRequest:
         resolved.configuration.file or None,
         format_is_given="output_format" in resolved.given | resolved.configured,
     )
-    told = Notifications.parse(values["notify"], values["notify_state"], resolved.configuration.file or None)
-    if told is not None:
-        targets.append(ReportTarget(NOTIFY, told.state, told))
+    notifications = Notifications.parse(values["notify"], values["notify_state"], resolved.configuration.file or None)
+    if notifications is not None:
+        targets.append(ReportTarget(NOTIFY, notifications.state, notifications))
     with faster_imports():
         if values["backend"] == "embedded":
             import_arrow_alone()

@@ -42,7 +42,7 @@ def record_run(
     Args:
         state: what was known; changed in place.
         results: time in milliseconds since the epoch, location, result, and report of each table.
-        get_severity: returns the least severe findings of a table that are told.
+        get_severity: returns the least severity of findings of a table that are sent.
     """
     notices = []
     for time_ms, table, result, report in results:
