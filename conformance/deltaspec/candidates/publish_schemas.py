@@ -7,15 +7,13 @@ A request is named after its operation, as in `scan.request.json`, and the `ok` 
 are out of date. Unknown fields are allowed everywhere.
 """
 
-import inspect
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from deltaspec.candidates import messages
+from deltaspec.json_schemas import describe_type
 from deltaspec.output_files import write_file
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -37,11 +35,8 @@ SCHEMA_TYPES: dict[str, Any] = {
 
 def build_json_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a message."""
-    schema = msgspec.json.schema(SCHEMA_TYPES[name])
-    definitions = schema["$defs"]
-    for definition in definitions.values():  # docstring indentation depends on the version of Python
-        definition["description"] = inspect.cleandoc(definition["description"])
-    message = definitions[SCHEMA_TYPES[name].__name__]
+    schema = describe_type(SCHEMA_TYPES[name])
+    message = schema["$defs"][SCHEMA_TYPES[name].__name__]
     if name.endswith(".request"):
         message["properties"] = {"seq": {"type": "integer"}, **message["properties"]}
         message["required"] = ["seq", *message["required"]]

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from deltaspec.exit_codes import ExitCode
+from deltaspec.json_schemas import describe_type
 
 COMPARE_VERSION = 1
 CheckName: TypeAlias = Literal["version", "schema", "row count", "rows", "columns", "changes", "table unchanged"]
@@ -163,7 +164,7 @@ EXIT_CODES: dict[Verdict, ExitCode] = {
 
 def build_compare_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of `ComparisonFile`."""
-    schema = msgspec.json.schema(ComparisonFile)
+    schema = describe_type(ComparisonFile)
     schema["$defs"]["ComparisonFile"]["properties"]["compare_version"]["const"] = COMPARE_VERSION
     title = f"deltaspec comparison, version {COMPARE_VERSION}"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema}

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from deltaspec.json_schemas import describe_type
+
 FORMAT = 2
 """Format of the manifest. 2 added specs and the digests of expectations."""
 Revision: TypeAlias = Literal["r1", "r2", "r3", "current"]
@@ -154,7 +156,7 @@ class Released(msgspec.Struct, frozen=True):
 
 def build_json_schema() -> dict[str, Any]:
     """Build the JSON Schema of `case.json`."""
-    schema = msgspec.json.schema(CaseDocument)
+    schema = describe_type(CaseDocument)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,

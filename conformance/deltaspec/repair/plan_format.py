@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from deltaspec.json_schemas import describe_type
 from deltaspec.protocol.log.file_names import MAX_VERSION
 from deltaspec.report.report_types import Verdict
 
@@ -151,7 +152,7 @@ class RepairPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 def build_plan_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of `RepairPlan`."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "deltaspec repair plan"}
-    return {**head, **msgspec.json.schema(RepairPlan)}
+    return {**head, **describe_type(RepairPlan)}
 
 
 def render_plan_schema() -> str:

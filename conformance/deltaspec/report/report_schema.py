@@ -3,14 +3,13 @@
 import json
 from typing import Any
 
-import msgspec
-
+from deltaspec.json_schemas import describe_type
 from deltaspec.report.report_types import REPORT_VERSION, Report
 
 
 def build_report_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of `Report`."""
-    schema = msgspec.json.schema(Report)
+    schema = describe_type(Report)
     schema["$defs"]["Report"]["properties"]["report_version"]["const"] = REPORT_VERSION
     title = f"deltaspec report, version {REPORT_VERSION}"
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field
 
+from deltaspec.json_schemas import describe_type
 from deltaspec.report.report_api import ReportApi
 from deltaspec.report.report_types import AcceptEntry, Baseline, Report, Verdict
 from deltaspec.report.text import count
@@ -119,7 +120,7 @@ def _describe_verdict(verdict: str, number: int) -> str:
 
 def build_tables_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of `TablesSummary`."""
-    schema = msgspec.json.schema(TablesSummary)
+    schema = describe_type(TablesSummary)
     schema["$defs"]["TablesSummary"]["properties"]["tables_version"]["const"] = TABLES_VERSION
     title = f"deltaspec summary of tables, version {TABLES_VERSION}"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema}

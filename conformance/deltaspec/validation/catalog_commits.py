@@ -14,6 +14,7 @@ import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.input_files import read_input_file
+from deltaspec.json_schemas import describe_type
 from deltaspec.protocol.features.catalog_managed import CatalogAnswer, RatifiedCommit
 from deltaspec.protocol.log.file_names import StagedCommit, parse_log_file_name
 from deltaspec.wire.storage.interface import escape_file_name
@@ -34,7 +35,7 @@ class CatalogCommits(CatalogAnswer, frozen=True, forbid_unknown_fields=True):
 def build_catalog_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of `CatalogCommits`."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "deltaspec catalog commits"}
-    return {**head, **msgspec.json.schema(CatalogCommits)}
+    return {**head, **describe_type(CatalogCommits)}
 
 
 def render_catalog_schema() -> str:

@@ -4,7 +4,6 @@ This is the slow path next to msgspec, for malformed lines only. It parses lossl
 distinguish `1.0`, `1e3` and 2^63 from 64-bit integers.
 """
 
-import inspect
 import json
 import math
 from bisect import bisect_right
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from deltaspec.json_schemas import describe_type
 from deltaspec.protocol.actions import ACTION_TYPES, WireStruct, get_action_types
 from deltaspec.protocol.json_values import MAX_DEPTH, JsonError, JsonTooDeep, Number, parse_lossless
 from deltaspec.protocol.log.last_checkpoint import LastCheckpoint, get_hint_type
@@ -346,9 +346,7 @@ def to_lossless(value: Any) -> Any:
 @cache
 def build_json_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of an action or file, as published in `wire/schemas/`; null means absent."""
-    schema = msgspec.json.schema(SCHEMA_TYPES[name])
-    for definition in schema["$defs"].values():  # docstring indentation depends on the version of Python
-        definition["description"] = inspect.cleandoc(definition["description"])
+    schema = describe_type(SCHEMA_TYPES[name])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **schema}
 
 
