@@ -27,20 +27,22 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.output_files": {"errors"},
     "deltaspec.build": {"version"},
     "deltaspec.installation": set(),
+    "deltaspec.json_schemas": set(),
     "deltaspec.requirements": set(),
     "deltaspec.protocol": set(),
     "deltaspec.model": {"protocol"},
-    "deltaspec.report": {"errors", "exit_codes", "fix_cases", "installation", "output_files", "scales"},
-    "deltaspec.wire": {"protocol", "errors", "output_files"},
+    "deltaspec.report": {"errors", "exit_codes", "fix_cases", "installation", "json_schemas", "output_files", "scales"},
+    "deltaspec.wire": {"protocol", "errors", "json_schemas", "output_files"},
     "deltaspec.sql": {"protocol", "wire"},
     "deltaspec.views": {"protocol", "wire", "sql", "scales"},
     "deltaspec.rules": {"fix_cases", "requirements", "views", "scales"},
     "deltaspec.validation": {
         *("rules", "fix_cases", "views", "sql", "wire", "protocol", "report", "scales"),
-        *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
+        *("errors", "exit_codes", "input_files", "json_schemas", "output_files", "installation", "version", "build"),
     },
     "deltaspec.catalog_server": {"errors", "output_files", "protocol"},
     "deltaspec.candidates": {
+        "json_schemas",
         "version",
         "protocol",
         "model",
@@ -61,12 +63,12 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     },
     "deltaspec.comparison": {
         *("candidates", "suites", "validation", "views", "sql", "wire", "protocol", "model", "report"),
-        *("errors", "exit_codes", "version"),
+        *("errors", "exit_codes", "json_schemas", "version"),
     },
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "protocol", "model"},
     "deltaspec.golden": {
         *("candidates", "deltaspec_generators", "protocol", "model", "report", "requirements", "sql", "validation"),
-        *("errors", "input_files", "output_files", "installation", "version"),
+        *("errors", "input_files", "json_schemas", "output_files", "installation", "version"),
     },
     "deltaspec.extraction": {
         *("validation", "rules", "wire", "golden", "protocol", "report", "requirements"),
@@ -74,7 +76,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     },
     "deltaspec.repair": {
         *("validation", "rules", "candidates", "wire", "protocol", "model", "report"),
-        *("errors", "exit_codes", "input_files", "output_files", "version"),
+        *("errors", "exit_codes", "input_files", "json_schemas", "output_files", "version"),
     },
     "deltaspec.pages": {"report", "errors", "installation", "scales"},
     "deltaspec.matrix": {
