@@ -57,6 +57,8 @@ from deltaspec.wire.storage.prefetch import prefetch_contents
 from deltaspec.wire.storage.prefetch import read_lines as stream_lines
 
 BATCH_ROWS = 50_000
+_SMALL_TABLE_ROWS = 500
+"""Fewer file actions are checked without a thread."""
 _LARGE_TABLE_BYTES = 64 << 20
 """Size of file actions in memory from which on fewer of them are in memory at a time."""
 MAX_BUFFERED_BYTES = 64 << 20
@@ -199,10 +201,11 @@ class EmbeddedLog:
     def _put_file_actions(self, actions: StateActions) -> None:
         """Check file actions while the facts of the next ones are built."""
         if actions.table.num_rows:
+            is_small = actions.table.num_rows < _SMALL_TABLE_ROWS
             self._ahead.add(
                 partial(build_file_action_facts, self.context, actions),
                 partial(self._check_facts, actions.without_rows()),
-                most=1 if actions.table.nbytes > _LARGE_TABLE_BYTES else MOST_AHEAD,
+                most=0 if is_small else 1 if actions.table.nbytes > _LARGE_TABLE_BYTES else MOST_AHEAD,
             )
 
     def _check_facts(self, actions: StateActions, built: FileActionFacts) -> None:
