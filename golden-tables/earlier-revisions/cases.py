@@ -1,7 +1,7 @@
 """Tables in forms that only earlier revisions of the protocol define.
 
 Domains whose configuration is a map (r1, r2) have no case, because a reader of the current revision may refuse them.
-`deltaspec test --revision r1` draws such tables.
+Tests of rules draw such logs.
 """
 
 from typing import Any

@@ -86,6 +86,7 @@ class DrawnCases(msgspec.Struct, frozen=True):
             tuple(list_table_requirements(table)) or (_ALWAYS_TESTED,),
             lambda: table,
             since="" if self.restrictions.revision == "current" else self.restrictions.revision,
+            until="r2" if any(each.state.row_id_action for each in table.versions) else "",
             portability=_list_obstacles(table),
         )
 
