@@ -287,9 +287,10 @@ def writer_cases(session: nox.Session) -> None:
 
 @nox.session
 def scale(session: nox.Session) -> None:
-    """Build large golden tables and ask delta-rs and DuckDB about them; write `reports/golden/scale.md`.
+    """Build large golden tables and ask delta-rs, DuckDB and kernel-rs about them; write `reports/golden/scale.md`.
 
-    Needs 4 GB in the directory of temporary files; `-- "deletion vectors"` measures only this table.
+    Needs `nox -s harness_rust`, and 4 GB in the directory of temporary files. `-- "deletion vectors"` measures only
+    this table, `-- kernel-rs` only this engine.
     """
     _with_project(session)
     session.chdir("conformance")
