@@ -124,6 +124,11 @@ from deltaspec.wire.catalog.names import is_catalog_table
     help="Look again at a data file that is missing or damaged, or whose rows have findings, before it is reported.",
 )
 @click.option(
+    "--hints/--no-hints",
+    help="At level rows, look also for live files with the same content, which may be the same data added twice. "
+    "Hints are no findings, and do not change the verdict.",
+)
+@click.option(
     "--writer-time-zone",
     metavar="ZONE",
     help="Time zone of the sessions that wrote the table, such as Europe/Paris, for SQL expressions that depend on it.",
