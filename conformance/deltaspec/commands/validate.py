@@ -84,7 +84,8 @@ from deltaspec.wire.catalog.names import is_catalog_table
     multiple=True,
     metavar="FORMAT:PATH",
     help="Write another report, in a format of --format, to this file; without PATH to stdout. html:DIR/ writes a "
-    "site, delta:LOCATION appends the results to a Delta table, openmetrics:FILE writes metrics. Can be repeated.",
+    "site, delta:LOCATION appends the results to a Delta table, openmetrics:FILE writes metrics, otlp sends them to "
+    "the collector at OTEL_EXPORTER_OTLP_ENDPOINT. Can be repeated.",
 )
 @click.option(
     "--notify",
@@ -218,9 +219,10 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not stop the others. If a store
     has not answered for three tables, and for no other, its remaining tables are not run. PATH of --report then
     contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit can also have
-    one file for all tables. delta has one table, openmetrics one file, and html:DIR/ one site for all: DIR/index.html
-    has the tables by verdict, what is new and a trend. --findings-out, --state, --since and --catalog-commits
-    also need {table}, which a single table can use, too. Missing directories of such paths are created.
+    one file for all tables. delta has one table, openmetrics one file, otlp one request, and html:DIR/ one site for
+    all: DIR/index.html has the tables by verdict, what is new and a trend. --findings-out, --state, --since and
+    --catalog-commits also need {table}, which a single table can use, too. Missing directories of such paths are
+    created.
 
     uc://catalog.schema.table is a table of the Unity Catalog at --catalog, uc://catalog.schema.* all Delta tables of a
     schema. The catalog gives location, credentials, and the commits that it ratified. Requests have the token in
