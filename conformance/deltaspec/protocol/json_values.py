@@ -93,7 +93,14 @@ def _refuse(word: str) -> Any:
     raise JsonError(f"{word} is not JSON")
 
 
+def _may_be_too_deep(text: str) -> bool:
+    """Return whether the text has more brackets than the deepest value may be nested in."""
+    return text.count("{") + text.count("[") > MAX_DEPTH
+
+
 def _bound_depth(text: str) -> None:
+    if not _may_be_too_deep(text):
+        return
     depth, too_deep = 0, None
     for token in _TOKEN.finditer(text):
         if token[0] in ("[", "{"):
@@ -111,6 +118,8 @@ def prune_deep_values(text: str) -> str:
 
     Text that is not deeper, or whose brackets are not balanced, is returned unchanged.
     """
+    if not _may_be_too_deep(text):
+        return text
     parts, end, depth = [], 0, 0
     for token in _TOKEN.finditer(text):
         if token[0] in ("[", "{"):

@@ -38,6 +38,8 @@ _BATCH_BYTES = 32 << 20
 LARGE_BATCH_BYTES = 128 << 20
 """Size of a batch above which its rows are read again in smaller batches."""
 _MAX_GROUP_COLUMNS = 32
+_SMALL_BYTES = 1 << 20
+"""Size of all values up to which every column of a file is read at once."""
 
 
 class DataFileRows(msgspec.Struct):
@@ -101,7 +103,8 @@ def read_rows(
             found.checks.append(_check_partition_not_null(column, partition_values, found.valid_rows))
         if column.place is None and column.path[0] not in partitions:
             found.leaves += ColumnAggregate(column).leaves(found.rows, found.valid_rows)
-    for group in _group_columns([column for column in columns if column.place is not None]):
+    stored = [column for column in columns if column.place is not None]
+    for group in [stored] if _fit_one_batch(opened, stored) else _group_columns(stored):
         GroupReader(opened, group, deleted).read(known_values, found)
     change_type = _find_change_type(opened.schema, columns)
     if change_type is not None:
@@ -127,6 +130,17 @@ def _check_partition_not_null(column: FileColumn, values: dict[str, str | None],
     if is_null and rows:
         check.found = "null, its partition value"
     return check
+
+
+def _fit_one_batch(opened: OpenedFile, columns: list[FileColumn]) -> bool:
+    """Return whether the columns are so small that one call reads them all, which most of the time of such files is."""
+    value_bytes = opened.parquet.metadata.num_rows * len(columns) * max(opened.value_bytes, 1)
+    return (
+        0 < len(columns) <= _MAX_GROUP_COLUMNS
+        and len(opened.data) > 0
+        and value_bytes <= _SMALL_BYTES
+        and all(_is_narrow(column.file_type) or _is_string(column.file_type) for column in columns)
+    )
 
 
 def _group_columns(columns: list[FileColumn]) -> Iterator[list[FileColumn]]:
@@ -199,11 +213,11 @@ class GroupReader:
         if len(self.columns) > 1 or column.kind != Primitive("string") or column.path[0] in partitions:
             return None
         assert column.place is not None
-        sizes = self.opened.dictionaries.get(self.opened.names[column.place])
-        if sizes is None:
-            return None
-        aggregates = self._start(partitions)
         try:
+            sizes = self.opened.dictionaries.get(self.opened.names[column.place])
+            if sizes is None:
+                return None
+            aggregates = self._start(partitions)
             self.parquet, self._dictionary = self.opened.as_dictionaries, sizes
             self._decode(aggregates)
         except Exception:  # noqa: BLE001 - Arrow raises any type on corrupt bytes

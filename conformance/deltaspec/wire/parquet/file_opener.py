@@ -1,5 +1,6 @@
 """Open data files with bounds on the memory that reading their rows takes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -41,8 +42,8 @@ class OpenedFile:
     parquet: pq.ParquetFile
     value_bytes: int
     """`PageSummary.value_bytes`; 0 for a file of more than `LARGE_FILE_BYTES`."""
-    dictionaries: dict[str, DictionarySizes]
-    """Top-level columns that can also be read as indexes into a dictionary, by name."""
+    dictionary_sizes: Sequence[int | None]
+    """`PageSummary.dictionary_sizes`."""
     data: bytes = b""
     """The complete file if it is small, else empty."""
 
@@ -55,6 +56,13 @@ class OpenedFile:
     def names(self) -> list[str]:
         """Names of the top-level columns."""
         return list(self.schema.names)
+
+    @cached_property
+    def dictionaries(self) -> dict[str, DictionarySizes]:
+        """Top-level columns that can also be read as indexes into a dictionary, by name."""
+        if not any(self.dictionary_sizes):
+            return {}
+        return find_dictionary_columns(self.parquet, self.dictionary_sizes)
 
     @cached_property
     def as_dictionaries(self) -> pq.ParquetFile:
@@ -82,7 +90,6 @@ def open_data_file(source: Any, size: int) -> OpenedFile:
             source = pa.BufferReader(data)
         parquet = open_by_parquet_schema(source, buffer_size=_get_buffer_size(size), **_OPTIONS)
         rows, _ = parquet.metadata.num_rows, parquet.schema_arrow
-        dictionaries = find_dictionary_columns(parquet, pages.dictionary_sizes) if any(pages.dictionary_sizes) else {}
     except StorageError:
         raise
     except PagesTooLarge as fault:
@@ -92,7 +99,7 @@ def open_data_file(source: Any, size: int) -> OpenedFile:
     max_rows = MAX_ROWS_OF_ANY_FILE + size * MAX_ROWS_PER_BYTE
     if not 0 <= rows <= max_rows:
         raise UnreadableRows(f"its footer states {rows} rows; {size} bytes can have at most {max_rows}")
-    return OpenedFile(parquet, pages.value_bytes, dictionaries, data)
+    return OpenedFile(parquet, pages.value_bytes, pages.dictionary_sizes, data)
 
 
 def read_all(source: Any, size: int) -> bytes:
