@@ -11,11 +11,13 @@ import msgspec
 
 from deltaspec.commands.metrics_file import MetricsFile
 from deltaspec.commands.notifications import Notifications
+from deltaspec.commands.otlp_metrics import OtlpMetrics
 from deltaspec.commands.printing import print_bytes
 from deltaspec.commands.report_formats import (
     DELTA,
     FORMATS,
     OPENMETRICS,
+    OTLP,
     RenderSettings,
     require_format,
     write_text,
@@ -36,7 +38,7 @@ class ReportTarget(msgspec.Struct, frozen=True):
     format: str
     path: str | None
     """None for stdout."""
-    target: DeltaResults | SiteReport | MetricsFile | Notifications | None = None
+    target: DeltaResults | SiteReport | MetricsFile | OtlpMetrics | Notifications | None = None
     """What takes the result instead of a renderer."""
 
     @classmethod
@@ -60,6 +62,8 @@ class ReportTarget(msgspec.Struct, frozen=True):
             return cls(name, redact_uri(path), DeltaResults(path, storage))
         if name == OPENMETRICS:
             return cls(name, path, MetricsFile.parse(path, config))
+        if name == OTLP:
+            return cls(name, name, OtlpMetrics.parse(path, config))
         if (site := SiteReport.parse(text, config)) is not None:
             return cls(name, path, site)
         return cls(name, None if path in ("", "-") else path)

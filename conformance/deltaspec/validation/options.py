@@ -55,6 +55,7 @@ class OptionArguments(TypedDict, total=False):
     confirm: bool
     catalog_commits: str | None
     catalog: str | None
+    hints: bool
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -87,6 +88,8 @@ class Options(msgspec.Struct, frozen=True):
     """Report whose files are not checked again; None to check all."""
     confirm: bool = True
     """Look again at a data file before it is reported."""
+    hints: bool = False
+    """Look for live files with the same content."""
     ratified: CatalogAnswer | None = None
     """What the catalog of the table says; None if it was not asked."""
     catalog: str | None = None
@@ -124,7 +127,10 @@ class Options(msgspec.Struct, frozen=True):
             confirm=_check_boolean("confirm", arguments.get("confirm", True)),
             ratified=_load_ratified(arguments.get("catalog_commits")),
             catalog=_check_catalog(arguments.get("catalog")),
+            hints=_check_boolean("hints", arguments.get("hints", False)),
         )
+        if options.hints and options.level != "rows":
+            raise InvalidUsage(f"--hints needs --level rows, not {options.level}")
         _check_selection(options)
         if (file := _check_file("since", arguments.get("since"))) is None:
             return options

@@ -23,6 +23,7 @@ from deltaspec.report.report_types import (
     DerivedFileNotCompared,
     FilesNotRead,
     Finding,
+    Hints,
     NotChecked,
     Refusal,
     Report,
@@ -138,6 +139,7 @@ def build_report(result: RunResult, backend: str) -> Report:
             CopiedFrom(location=location, file=file)
             for location, file in sorted(findings.copied_from.items())[:_MAX_COPIED_FROM]
         ],
+        hints=_build_hints(result) if options.hints else None,
         stopped=result.stop_reason,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,
@@ -159,6 +161,11 @@ def _name_source(file: str | None, options: Options) -> str | None:
         return file
     staged = catalog.sources[name.version]
     return f"{LOG_DIRECTORY}/{staged}" if staged is not None else f"inline commit {name.version} of the catalog"
+
+
+def _build_hints(result: RunResult) -> Hints:
+    """Return the hints of a run, or why there are none: it may have stopped before, or not know the live files."""
+    return result.hints or Hints(reason=result.stop_reason or "the live files are not known")
 
 
 def _list_sound_again(files: dict[str, str]) -> SoundAgain | None:
