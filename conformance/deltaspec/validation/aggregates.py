@@ -136,12 +136,19 @@ class Aggregates(msgspec.Struct):
 
     def add_commits(self, intervals: pl.DataFrame) -> None:
         """Record which commits add, remove or rearrange files, from the adds and removes of a bucket."""
-        written = intervals.filter(pl.col("source") == "commit")
-        for version, kinds in written.group_by("version").agg(pl.col("kind").unique()).iter_rows():
-            self.kinds[version] |= set(kinds)
-        self.rearranging |= set(written.filter(~pl.col("data_change"))["version"].unique())
-        moves = (pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | (pl.col("source") != "commit")
-        self.moving |= set(intervals.filter(moves)["version"].unique())
+        is_written = pl.col("source") == "commit"
+        of_commits = intervals.group_by("version").agg(
+            pl.col("kind").filter(is_written).unique(),
+            rearranges=(is_written & ~pl.col("data_change")).any(),
+            moves=((pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | ~is_written).any(),
+        )
+        for version, kinds, rearranges, moves in of_commits.iter_rows():
+            if kinds:
+                self.kinds[version] |= set(kinds)
+            if rearranges:
+                self.rearranging.add(version)
+            if moves:
+                self.moving.add(version)
 
     def list_reusing_versions(self) -> list[int]:
         """Return the versions that remove files or add known paths again, if `commit_actions` is known."""

@@ -30,7 +30,7 @@ class LeftOut(NamedTuple):
     def restore(self, stored: pl.DataFrame) -> pl.DataFrame:
         """Add the columns that are not stored."""
         constants = (pl.lit(value, self.schema[name]).alias(name) for name, value in self.constants.items())
-        return stored.with_columns(constants).select(self.schema.names())
+        return stored.with_columns(constants)[self.schema.names()]
 
     def get_column(self, stored: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of the rows, stored or not."""
@@ -42,7 +42,7 @@ class LeftOut(NamedTuple):
 def leave_out_columns(rows: pl.DataFrame) -> tuple[pl.DataFrame, LeftOut]:
     """Return the columns of rows that must be stored, at least one, and a description of the others."""
     constants = find_constants(rows)
-    return rows.drop(constants), LeftOut(rows.schema, constants)
+    return rows[[name for name in rows.columns if name not in constants]], LeftOut(rows.schema, constants)
 
 
 def find_constants(rows: pl.DataFrame) -> dict[str, Any]:

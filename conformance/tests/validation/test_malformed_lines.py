@@ -92,8 +92,10 @@ def test_findings_file_has_every_malformed_line(tmp_path: Path) -> None:
     assert dict(found["rule"].value_counts().iter_rows()) == report.totals
 
 
+@pytest.mark.parametrize("few", [0, log_file_rows.FEW_LINES])
 @pytest.mark.parametrize("number", [1, 2, 3, 1000])
-def test_frames_have_a_row_for_each_decoded_line(number: int) -> None:
+def test_frames_have_a_row_for_each_decoded_line(number: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_file_rows, "FEW_LINES", few)
     texts: list[list[bytes | None]] = [
         [b"", b"x", None, b'{"commitInfo":{}}', b"", b"{}", b'{"add":1}', b""],
         [b""],

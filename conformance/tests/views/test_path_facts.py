@@ -25,17 +25,26 @@ MODEL_FUNCTIONS = {
 }
 
 
-@given(st.lists(TEXTS, min_size=1, max_size=50))
-@example(["a./b"])
-@example(["a/.b", "a%20b"])
-def test_path_facts_equal_the_model(texts: list[str]) -> None:
-    facts = {column.name: column.to_list() for column in path_facts.columns(pa.array(texts), ROOT)}
+def list_facts(texts: list[str | None], root: str | None, *, as_many: bool) -> dict[str, list[object]]:
+    """Return the columns of paths. Few paths are parsed one by one, unless they are treated as many are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(path_facts, "FEW_PATHS", 0 if as_many else len(texts) + 1)
+        return {column.name: column.to_list() for column in path_facts.columns(pa.array(texts), root)}
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=50), st.booleans())
+@example(["a./b"], True)
+@example(["a/.b", "a%20b"], True)
+def test_path_facts_equal_the_model(texts: list[str], as_many: bool) -> None:
+    facts = list_facts([*texts], ROOT, as_many=as_many)
     for name, evaluate in MODEL_FUNCTIONS.items():
         assert facts[name] == [evaluate(text) for text in texts]
 
 
-def test_null_path_has_no_facts() -> None:
-    facts = {column.name: column.to_list() for column in path_facts.columns(pa.array([None, "a%20b"]), None)}
+@pytest.mark.parametrize("as_many", [True, False])
+def test_null_path_has_no_facts(as_many: bool) -> None:
+    facts = list_facts([None, "a%20b"], None, as_many=as_many)
+    assert facts["hidden_directory"] == [None, None]
     assert facts["path_key"] == [None, "a b"]
     assert facts["path_fault"] == [None, None]
     assert [facts[name] for name in facts if name.startswith(("path_is", "path_has", "path_escapes", "colon"))] == [
@@ -62,6 +71,6 @@ def test_null_path_has_no_facts() -> None:
     ],
 )
 def test_hidden_directory_of_a_relative_path_is_found(path: str, hidden: str | None) -> None:
-    facts = {column.name: column.to_list() for column in path_facts.columns(pa.array(["plain", path]), None)}
+    facts = list_facts(["plain", path], None, as_many=True)
     assert facts["hidden_directory"] == [None, hidden]
     assert paths.find_hidden_directory(path) == hidden

@@ -29,6 +29,10 @@ class RowGroups:
     def __init__(self, rows: pl.DataFrame, number: str, chosen: pl.Expr) -> None:
         """Group the rows where `chosen` is true by the integer column `number`."""
         self._rows = rows
+        self._places = pl.Series([], dtype=pl.UInt32)
+        self._ranges: dict[int, tuple[int, int]] = {}
+        if rows.is_empty():
+            return
         places = rows.select(number, chosen.alias("_chosen")).with_row_index("_place").filter("_chosen")
         places = places.drop_nulls(number).sort(number, maintain_order=True)
         self._places = places["_place"]
@@ -83,6 +87,13 @@ class Commits:
         self._store = store
         self._written = RowGroups(written, "version", pl.lit(True))
         self._ended = RowGroups(ended, "until", pl.lit(True))
+        self.rewriting: list[int] = []
+        """Versions of the commits that both add and remove."""
+        self.rearranging: dict[int, Unchanged] = {}
+        """The commits among them that state of all adds, or of all removes, that they change no rows."""
+        self._kept: OrderedDict[int, tuple[int, LogFile]] = OrderedDict()
+        if written.is_empty():
+            return
         is_add, is_unchanged = pl.col("kind") == "add", ~pl.col("data_change").fill_null(True)
         commits = written.group_by("version").agg(
             kinds=pl.col("kind").n_unique(),
@@ -90,15 +101,12 @@ class Commits:
             removes=is_unchanged.filter(~is_add).all(),
         )
         commits = commits.filter(pl.col("kinds") == 2).sort("version")
-        self.rewriting: list[int] = commits["version"].to_list()
-        """Versions of the commits that both add and remove."""
+        self.rewriting = commits["version"].to_list()
         self.rearranging = {
             version: Unchanged(adds=adds, removes=removes)
             for version, _, adds, removes in commits.iter_rows()
             if adds or removes
         }
-        """The commits among them that state of all adds, or of all removes, that they change no rows."""
-        self._kept: OrderedDict[int, tuple[int, LogFile]] = OrderedDict()
 
     def read(self, version: int) -> LogFile:
         """Read and decode a commit. The most recent ones are cached. Raise `StorageError`."""

@@ -160,6 +160,8 @@ class DataBucket:
         """Add `actual_size` from the listing, or from storage for files that it leaves out; null if missing."""
         if "actual_size" in rows.columns:
             return rows
+        if rows.is_empty():
+            return rows.with_columns(actual_size=pl.lit(None, pl.Int64))
         is_odd = is_non_canonical_key("path_key") | _is_in_log()
         odd = rows.filter(is_odd | (self.facts.since is not None))
         renamed = {
@@ -253,6 +255,8 @@ class DataBucket:
         Args:
             absent: rows of live files, with `is_plainly_missing` as `_is_plain`.
         """
+        if absent.is_empty():
+            return {}, 0
         paths = absent.select("_is_plain", "path_key", path=pl.coalesce("path", "path_key"))
         plain, others = paths.filter("_is_plain"), paths.filter(~pl.col("_is_plain"))
         if has_shared_path(plain).any():
@@ -269,6 +273,8 @@ class DataBucket:
             return
         self._confirm_sizes()
         for files in (self.files, self.changes):
+            if files.rows.is_empty():
+                continue
             rows = files.rows.with_columns(
                 path=pl.coalesce("path", "path_key"),
                 exists=pl.when(pl.col("actual_size").is_not_null()).then(True),

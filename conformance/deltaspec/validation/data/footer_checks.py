@@ -87,7 +87,8 @@ def check_footers(data: DataBucket) -> None:
         return
     looker = _FooterChecker(data)
     looker.check(data.files)
-    looker.check(data.changes)
+    if len(data.changes):
+        looker.check(data.changes)
 
 
 class _Batch:

@@ -94,7 +94,9 @@ def _keys(data: DataBucket, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _vector_keys(data: DataBucket, rows: pl.DataFrame) -> list[str]:
-    found = []
+    found: list[str] = []
+    if rows["dv_storage_type"].null_count() == len(rows):
+        return found
     stored = rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
     for kind, text in stored.select("dv_storage_type", "dv_path_or_inline").unique().iter_rows():
         descriptor = DeletionVectorDescriptor(

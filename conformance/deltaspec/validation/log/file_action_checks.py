@@ -137,8 +137,9 @@ def check_file_action_facts(
     elif context.unknown_reason is not None and not is_earlier:
         for file in [provenance.file] if isinstance(provenance.file, str) else dict.fromkeys(provenance.file):
             findings.mark_undecided((file_actions,), context.unknown_reason, file)
-    for file in facts.filter(pl.col("stats_fault") == TOO_DEEP)["file"].unique().to_list():
-        findings.mark_rule_undecided("FIL016", f"statistics are {TOO_DEEP}", file)
+    if (facts["stats_fault"] == TOO_DEEP).any():
+        for file in facts.filter(pl.col("stats_fault") == TOO_DEEP)["file"].unique().to_list():
+            findings.mark_rule_undecided("FIL016", f"statistics are {TOO_DEEP}", file)
     findings.evaluate(file_actions, select_file_actions(facts))
     findings.evaluate_rows(proposed_files, built.proposed)
     if provenance.source == "commit" and not is_earlier:

@@ -49,6 +49,8 @@ def build_added_vector_rows(
         operations: version to commitInfo.operation, null if a commit has none.
         begins_with_checkpoint: whether versions before the validated history exist.
     """
+    if chain["deletion_vector_id"].null_count() == len(chain):
+        return added_vectors.frame([])
     with_vector = chain.filter(pl.col("deletion_vector_id").is_not_null())
     added = with_vector.filter((pl.col("kind") == "add") & (pl.col("source") == "commit") & _not_enabled(enabled))
     if added.is_empty():

@@ -62,6 +62,8 @@ def collect_adds_without_stats(facts: pl.DataFrame, since: Mapping[str, int]) ->
         facts: file actions of one table state, rows of `build_file_facts`.
         since: clustering column to the first version whose schema has it.
     """
+    if all(facts[name].null_count() == len(facts) for name in ("iceberg_compatibility", MISSING_STATS_COLUMN)):
+        return pl.DataFrame(schema=_COLLECTED)  # nothing requires statistics
     has_no_record_count = pl.col("iceberg_compatibility").is_not_null() & pl.col("num_records").is_null()
     has_no_record_count = has_no_record_count & pl.col("stats_fault").is_null()
     added = (pl.col("source") == "commit") & (pl.col("kind") == "add")

@@ -29,6 +29,8 @@ from deltaspec.views.files.vector_facts import vector_facts
 from deltaspec.views.table import clustering_history
 from deltaspec.wire import arrow_compute as pc
 
+_FEW_ROWS = 500
+"""Fewer rows are not worth a thread."""
 _REQUIRED = {
     "add": ("path", "partition_values", "size", "modification_time", "data_change"),
     "remove": ("path", "data_change"),
@@ -134,9 +136,9 @@ def build_file_facts(
         missing_field=_missing_field(),
         deletion_vector_id=_vector_id(),
     )
-    with ThreadPoolExecutor(1) as pool:  # statistics take as long as the rest; both release the interpreter lock
-        statistics = pool.submit(statistics_facts.columns, stats, facts["cardinality"])
-        found = [
+
+    def build_others() -> list[pl.Series]:
+        return [
             *path_facts.columns(table.column("path"), context.table_root),
             *partition_facts.columns(
                 values, context.partition_columns, context.logical_partition_names, context.earlier_partition_types
@@ -146,7 +148,13 @@ def build_file_facts(
                 stats, values, context.partition_columns, facts["cardinality"]
             ),
         ]
-        facts = facts.hstack([*found, *statistics.result()])
+
+    if len(facts) < _FEW_ROWS:
+        facts = facts.hstack([*build_others(), *statistics_facts.columns(stats, facts["cardinality"])])
+    else:
+        with ThreadPoolExecutor(1) as pool:  # statistics take as long as the rest; both release the interpreter lock
+            statistics = pool.submit(statistics_facts.columns, stats, facts["cardinality"])
+            facts = facts.hstack([*build_others(), *statistics.result()])
     # a checkpoint may leave statistics out
     clustering_columns = context.clustering_columns if location.source == "commit" else ()
     return facts.with_columns(
@@ -170,7 +178,7 @@ def _are_blank(providers: pl.Series) -> pl.Series:
 
 def select_file_actions(facts: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `build_file_facts` with the columns of the view `file_actions`."""
-    return facts.select(list(file_actions.columns))
+    return facts[list(file_actions.columns)]
 
 
 def select_deletion_vectors(facts: pl.DataFrame) -> pl.DataFrame:

@@ -44,7 +44,7 @@ def build_commit_file_history(
 
 def find_shared_paths(chain: pl.DataFrame, cdcs: pl.DataFrame) -> pl.Series:
     """Return for each row of `chain`, then of `cdcs`, whether it may share its path with another row of both frames."""
-    return has_shared_path(pl.concat([chain.select("path_key"), cdcs.select("path_key")]))
+    return has_shared_path(pl.concat([chain[["path_key"]], cdcs[["path_key"]]]))
 
 
 def build_derived_file_history(rows: pl.DataFrame) -> pl.DataFrame:
@@ -216,4 +216,4 @@ def _without_helpers(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _select_view_columns(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select(list(file_history.columns)).sort("version", "file", "line")
+    return rows[list(file_history.columns)].sort("version", "file", "line")

@@ -5,7 +5,9 @@ equal. Most paths have a single action and need no work, so only the paths with 
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -52,13 +54,20 @@ DATA_REPLAY_COLUMNS: dict[str, Any] = {
 }
 """Columns that replay keeps if the run also reads files outside the log."""
 
+FEW_ROWS = 500
+"""Fewer rows are compared faster one by one than with a query, which takes 0.1 ms for each step."""
 COMPARISON_ONLY_COLUMNS = ("stats", "stats_are_typed", "modification_time", "deletion_timestamp", "rare_fields")
 """Columns that only the comparison with a derived file needs."""
 
 
 def build_empty_replay_frame(schema: Mapping[str, Any] = REPLAY_COLUMNS) -> pl.DataFrame:
     """Return an empty frame with the columns of `REPLAY_COLUMNS` or `DATA_REPLAY_COLUMNS`."""
-    return pl.DataFrame(schema=dict(schema))
+    return _build_empty_frame(tuple(schema.items()))
+
+
+@cache
+def _build_empty_frame(columns: tuple[tuple[str, Any], ...]) -> pl.DataFrame:
+    return pl.DataFrame(schema=dict(columns))
 
 
 def select_replay_columns(
@@ -80,7 +89,11 @@ def select_replay_columns(
         values: whether to fill statistics and partition values, which only level `rows` needs; null otherwise.
         timed: whether to fill `deletion_timestamp` even if `compared` is false.
     """
-    facts = facts.filter((pl.col("kind") == "cdc") == cdc)
+    is_cdc = facts["kind"] == "cdc"
+    if is_cdc.any():
+        facts = facts.filter(is_cdc if cdc else ~is_cdc)
+    elif cdc:
+        return build_empty_replay_frame(schema)
     dropped = set() if compared else {*COMPARISON_ONLY_COLUMNS} - ({"deletion_timestamp"} if timed else set())
     dropped = dropped - {"stats"} if values else dropped | {"partition_values"}
     columns = [
@@ -175,6 +188,10 @@ def build_intervals(
 
 def has_shared_path(rows: pl.DataFrame) -> pl.Series:
     """Return which rows share their path with other rows, compared by hash: false positives are possible."""
+    if len(rows) < FEW_ROWS:
+        keys = rows["path_key"].to_list()
+        counts = Counter(keys)
+        return pl.Series("path_key", [counts[key] > 1 for key in keys], dtype=pl.Boolean)
     hashes = rows["path_key"].hash()
     ordered = hashes.sort()  # `is_duplicated` takes more than twice as long, and more memory
     shared = ordered.filter((ordered == ordered.shift()).fill_null(False)).unique()

@@ -36,6 +36,8 @@ def build_idle_remove_rows(intervals: pl.DataFrame) -> pl.DataFrame:
         intervals: adds and removes with validity intervals, from `file_replay.build_intervals`. Their history is
             complete: it begins with version 0 or a complete checkpoint.
     """
+    if not (intervals["kind"] == "remove").any():
+        return idle_removes.frame([])
     vector = pl.col("deletion_vector_id").fill_null("").alias("_vector")
     removes = intervals.filter((pl.col("kind") == "remove") & (pl.col("source") == "commit")).with_columns(vector)
     if removes.is_empty():

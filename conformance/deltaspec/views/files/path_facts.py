@@ -12,6 +12,8 @@ from deltaspec.wire import arrow_compute as pc
 
 _UNUSUAL = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
 _USUAL_CHARACTERS = f"{ascii_letters}{digits}_-./="
+FEW_PATHS = 50
+"""Fewer paths are parsed faster one by one than with a query, which takes 0.1 ms for each step."""
 _CLOSE_SEPARATORS = "[./][./]"
 """All paths with `..`, an empty segment or a segment `.` contain this, except `.` and those that begin with `/`."""
 _PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
@@ -27,6 +29,8 @@ def columns(texts: Any, table_root: str | None) -> list[pl.Series]:
         table_root: as for `deltaspec.protocol.files.paths.path_key`.
     """
     path, name = pc.to_series(texts), pl.col("path")
+    if len(path) < FEW_PATHS:
+        return _build_each(path.to_list(), table_root)
     # these conditions take half of the time of `_UNUSUAL`, and hold for few paths more, like `a./b`
     rest = pc.to_series(pc.trim_left(texts, _USUAL_CHARACTERS))
     found = pl.DataFrame([path.alias("path"), rest.alias("rest")]).select(
@@ -59,6 +63,23 @@ def columns(texts: Any, table_root: str | None) -> list[pl.Series]:
         evaluate(paths.has_colon_in_first_segment, no).alias("colon_in_first_segment"),
         is_absolute.alias("path_is_absolute"),
         _find_hidden_directories(key, may_be_hidden & ~is_absolute).alias("hidden_directory"),
+    ]
+
+
+def _build_each(texts: list[str | None], table_root: str | None) -> list[pl.Series]:
+    """Return the same columns of few paths, which are not sorted into plain and unusual ones."""
+
+    def evaluate(name: str, judge: Callable[[str], Any], dtype: Any) -> pl.Series:
+        return pl.Series(name, [None if text is None else judge(text) for text in texts], dtype=dtype)
+
+    return [
+        evaluate("path_key", lambda text: paths.path_key(text, table_root), pl.String),
+        evaluate("path_fault", paths.find_path_fault, pl.String),
+        evaluate("path_has_non_ascii", paths.has_non_ascii, pl.Boolean),
+        evaluate("path_escapes_table", paths.escapes_table, pl.Boolean),
+        evaluate("colon_in_first_segment", paths.has_colon_in_first_segment, pl.Boolean),
+        evaluate("path_is_absolute", paths.is_absolute, pl.Boolean),
+        evaluate("hidden_directory", paths.find_hidden_directory, pl.String),
     ]
 
 

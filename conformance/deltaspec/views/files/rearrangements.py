@@ -60,6 +60,8 @@ def sum_rearranged_rows(intervals: pl.DataFrame, *, is_complete: bool) -> pl.Dat
     Returns:
         `version`, `file` and sums, from which `build_rearrangement_rows` builds the view.
     """
+    if is_complete and not (~intervals["data_change"]).any():
+        return pl.DataFrame(schema=_SUMS)
     written = intervals.filter(pl.col("source") == "commit")
     selected = written.filter(~pl.col("data_change")) if is_complete else written
     versions = selected["version"].unique()
@@ -107,6 +109,8 @@ def sum_rearranged_rows(intervals: pl.DataFrame, *, is_complete: bool) -> pl.Dat
 
 def build_rearrangement_rows(sums: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `rearrangements` from the sums of `sum_rearranged_rows`, added up over all paths."""
+    if sums.is_empty():
+        return rearrangements.frame([])
     return (
         sums.filter(pl.col("unchanged") > 0)
         .select(

@@ -68,8 +68,8 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         records, null_columns = _create_nulls(pl.Int64, length), _create_nulls(pl.String, length)
     else:
         records, null_columns = read_plain_statistics(texts, deleted_rows)
-    rows = (is_known & records.is_null()).arg_true()
-    decoded = _decode_each(rows.to_list(), texts.gather(rows).to_list(), deleted_rows.gather(rows).to_list())
+    rows = is_known & records.is_null() if records.null_count() < length else is_known
+    decoded = _decode_each(*_list_texts(texts, deleted_rows, rows))
     if decoded.records:
         records = records.scatter(list(decoded.records), pl.Series(list(decoded.records.values()), dtype=pl.Int64))
     if decoded.null_columns:
@@ -84,6 +84,14 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         null_columns.alias("null_columns"),
         sparse("stats_repeated_key", length, find_repeated_keys(texts)),
     ]
+
+
+def _list_texts(texts: pl.Series, deleted_rows: pl.Series, rows: pl.Series) -> tuple[list[int], list[str], list[Any]]:
+    """Return the selected rows: their numbers, texts and numbers of deleted rows."""
+    if rows.all():
+        return list(range(len(texts))), texts.to_list(), deleted_rows.to_list()
+    numbers = rows.arg_true()
+    return numbers.to_list(), texts.gather(numbers).to_list(), deleted_rows.gather(numbers).to_list()
 
 
 def _compute_mean_length(texts: pl.Series) -> float:

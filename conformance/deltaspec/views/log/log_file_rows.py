@@ -167,7 +167,12 @@ def iter_line_frames(read: Iterable[tuple[str, int, LineOutcomes]]) -> Iterator[
             if len(batch.codes) >= LINES_PER_FRAME:
                 yield batch.frame()
                 batch = _LineBatch()
-    yield batch.frame()
+    if batch.codes:
+        yield batch.frame()
+
+
+FEW_LINES = 16
+"""Fewer rows are built faster from dictionaries than in columns."""
 
 
 class _LineBatch:
@@ -200,7 +205,16 @@ class _LineBatch:
 
     def frame(self) -> pl.DataFrame:
         """Return the batch as rows of the view `lines`."""
-        facts = lines.frame([_outcome_facts(*each) for each in self.outcomes.distinct])
+        outcomes = [_outcome_facts(*each) for each in self.outcomes.distinct]
+        if len(self.codes) < FEW_LINES:
+            located = zip(self.codes, self.numbers, map(self.files.__getitem__, self.file_numbers), strict=True)
+            return lines.frame(
+                [
+                    outcomes[code] | {"file": file, "version": version, "line": line}
+                    for code, line, (file, version) in located
+                ]
+            )
+        facts = lines.frame(outcomes)
         files = lines.frame([{"file": file, "version": version} for file, version in self.files])
         location, file_numbers = ["file", "version"], _series(self.file_numbers, pa.uint32())
         return (

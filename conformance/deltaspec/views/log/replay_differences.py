@@ -174,6 +174,8 @@ def _with_key(rows: pl.DataFrame, revision: Revision) -> pl.DataFrame:
         vector = pl.when(pl.col("kind") == "add").then(pl.lit("")).otherwise(vector)
     rows = rows.with_columns(_vector=vector, _present=pl.lit(True))
     several = has_shared_path(rows)
+    if not several.any():
+        return rows
     many = rows.filter(several).sort("version", "file", "line")
     return pl.concat([rows.filter(~several), many.unique(subset=_KEYS, keep="first", maintain_order=True)])
 
@@ -187,13 +189,18 @@ def _compare_fields(
     revision: Revision,
 ) -> Iterator[list[Row]]:
     """Yield the fields in which actions of one kind differ from replay, whose values are in `_replayed` columns."""
-    rare: dict[str, ComparedField] = {}
-    for name, compared in COMPARED_FIELDS[kind].items():
-        if name not in _COLUMNS:
-            rare[name] = compared
+    if paired.is_empty():
+        return
+    fields = COMPARED_FIELDS[kind]
+    rare = {name: compared for name, compared in fields.items() if name not in _COLUMNS}
+    in_columns = {name: compared for name, compared in fields.items() if name in _COLUMNS}
+    differs = paired.select(
+        _is_unequal(name, compared, derived_file.kind).alias(name) for name, compared in in_columns.items()
+    )
+    for name, compared in in_columns.items():
+        if not differs[name].any():
             continue
-        comparable = paired.filter(_VECTORS_ON_BOTH_SIDES) if name.startswith(_OF_VECTOR) else paired
-        unequal = comparable.filter(_is_unequal(name, compared, derived_file.kind))
+        unequal = paired.filter(differs[name])
         for part in unequal.iter_slices(_ROWS_PER_SLICE):
             different = _drop_copies_of_statistics(part, columns, revision) if name == "stats" else part
             yield _column_differences(derived_file, different, name, compared, types)
@@ -211,6 +218,8 @@ def _is_unequal(name: str, compared: ComparedField, file_kind: DerivedFileKind) 
     if "checkpoint" in compared.replacements:
         is_known = replayed.ne_missing(pl.lit(compared.replacements["checkpoint"]))
         unequal &= is_known | (pl.col("source_replayed") == "commit")
+    if name.startswith(_OF_VECTOR):
+        unequal &= _VECTORS_ON_BOTH_SIDES
     return unequal
 
 

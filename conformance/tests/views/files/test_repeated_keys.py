@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from deltaspec.views.files import repeated_keys
 from deltaspec.views.files.repeated_keys import find_repeated_keys
 
 KEYS = ['"a":{}', '"a":{},"b":"{}"', '":x":{}', '"a:b":{}', '"é <1> %":"x:{}"', '"n":{{"a":{},"c":null}}']
@@ -15,9 +16,12 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("number", [1, 3_000])
-def test_text_that_is_not_json_decides_nothing_for_others(number: int) -> None:
+@pytest.mark.parametrize(("number", "few"), [(1, 0), (1, repeated_keys.FEW_TEXTS), (3_000, repeated_keys.FEW_TEXTS)])
+def test_text_that_is_not_json_decides_nothing_for_others(
+    number: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first texts have the same keys, and a value that is not JSON."""
+    monkeypatch.setattr(repeated_keys, "FEW_TEXTS", few)
     texts = ['{"a":1x,"a":2}', *['{"a":1,"b":x}'] * number, '{"a":1,"a":2}', '{"a":1,"b":2}']
     assert find_repeated_keys(pl.Series(texts)) == {number + 1: "/a"}
 
