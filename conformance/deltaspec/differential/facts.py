@@ -59,7 +59,7 @@ class Labels(msgspec.Struct):
     rows: dict[int, tuple[int, Any]] = msgspec.field(default_factory=dict)
     """Operation after which a row id appeared first, and key of its row."""
     is_clone: bool = False
-    """Whether the files are those of another table: the protocol does not say which row ids their rows have."""
+    """Whether another table has the files: the protocol does not say which row ids their rows have."""
 
     def name_version(self, version: int) -> int:
         """Return the number of the operation that made a version."""

@@ -15,6 +15,8 @@ from deltaspec.differential.performing import Comparison
 from deltaspec.suites.outcomes import build_signature
 from deltaspec_generators.histories.purposes import Purpose
 
+_PERFORMED = re.compile(r"\d+: (\S+)(?!.*\(not supported\)$)")
+"""The line of an operation that is neither left out nor unsupported."""
 Verdict: TypeAlias = Literal["finding", "corrected", "divergence", "unknown"]
 """A fault of the engine with a page in `reports/findings`; a fault of the kit that was corrected; silence of the
 protocol, so that both readings are right; or no decision yet."""
@@ -43,7 +45,7 @@ class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
     purposes: tuple[Purpose, ...] = ()
     seconds: float
     cpu_seconds: float = 0.0
-    """CPU time of both writers, and of other histories at the same time; 0 if it was not measured."""
+    """CPU time of both writers, and of the histories that other sessions performed meanwhile; 0 if not measured."""
     titles: tuple[str, ...]
     """One line for each operation."""
     differences: tuple[FoundDifference, ...]
@@ -72,6 +74,11 @@ class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
             differences=found,
             counts=counts,
         )
+
+    def list_kinds(self) -> list[str]:
+        """Return the kinds of the operations that both writers performed or refused, one for each operation."""
+        found = (_PERFORMED.match(title) for title in self.titles)
+        return [each[1] for each in found if each is not None]
 
 
 class KnownDifference(msgspec.Struct, frozen=True):
@@ -117,6 +124,8 @@ class DifferentialReport(msgspec.Struct, frozen=True, kw_only=True):
     operations: int
     seconds: float
     """Time of all histories, one after the other."""
+    kinds: dict[str, int]
+    """Number of compared operations of each kind."""
     counts: dict[str, int]
     differences: tuple[DifferenceGroup, ...]
     not_found_again: tuple[KnownDifference, ...]
@@ -161,6 +170,7 @@ def build_report(
         histories_without_difference=sum(not each.differences for each in results),
         operations=sum(len(each.titles) for each in results),
         seconds=round(sum(each.seconds for each in results), 1),
+        kinds=dict(sorted(Counter(kind for each in results for kind in each.list_kinds()).items())),
         counts=dict(sorted(counts.items())),
         differences=tuple(_build_group(each) for each in sorted(groups.values(), key=len, reverse=True)),
         not_found_again=tuple(each for each in known if (each.aspect, each.match) not in groups),
@@ -210,6 +220,10 @@ def render_page(report: DifferentialReport) -> str:
         "| not compared | number |",
         "|-|-:|",
         *(f"| {name} | {number:,} |" for name, number in report.counts.items() if _is_free(name)),
+        "",
+        "| operation | performed or refused by both |",
+        "|-|-:|",
+        *(f"| {kind} | {number:,} |" for kind, number in report.kinds.items()),
         "",
         "## Differences",
         "",

@@ -41,6 +41,7 @@ def test_same_differences_are_one_group_with_the_first_example() -> None:
     (group,) = report.differences
     assert (group.histories, group.example, group.verdict) == (2, "7.3", "unknown")
     assert report.counts == {"rows compared": 6}
+    assert report.kinds == {"create": 2, "append": 2}
     assert report.not_found_again == (known,)
     page = render_page(report)
     assert "### rows: 2 histories, unknown" in page

@@ -475,7 +475,7 @@ def _draw_renamed_column(author: _Author) -> Operation | None:
 
 
 def _draw_evolution(author: _Author) -> tuple[tuple[Column, ...], Operation]:
-    """Draw new columns, and return them after those of the table."""
+    """Draw new columns, and return all columns of the table after the operation."""
     new = [Column(author.new_name(), author.choices.pick(_TYPES)) for _ in author.choices.repeat(1, 2)]
     schema = json.dumps({"type": "struct", "fields": [each.to_json() for each in new]})
     return (*author.table.columns, *new), {"new_columns": schema}

@@ -217,7 +217,7 @@ class Writer:
         self.merge(transaction, operation)
 
     def add_columns_of_rows(self, transaction: Transaction, operation: Operation) -> None:
-        """Add nullable columns at the end for those of the rows that the table does not have."""
+        """Add nullable columns at the end: the columns of the rows that the table does not have."""
         for field in list_new_columns(operation["rows"], transaction.state.schema):
             state = transaction.state
             metadata = add_column(state.metadata, state.schema, field, mapped=state.mapping is not None)
