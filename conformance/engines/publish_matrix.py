@@ -9,13 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+from deltaspec.protocol.revisions import Revision
+
 REPORTS = Path(__file__).parents[2] / "reports"
 MATRIX = REPORTS / "matrix"
 
 
 def list_reports() -> list[Path]:
     """Return the reports that the matrix shows: the reports of single engines."""
-    folders = (*(REPORTS / "engines" / name for name in ("", "golden", "catalog")), REPORTS / "writers")
+    names = ("", "golden", "catalog", *(each.value for each in Revision if each is not Revision.CURRENT))
+    folders = (*(REPORTS / "engines" / name for name in names), REPORTS / "writers")
     paths = [path for folder in folders for path in sorted(folder.glob("*.json"))]
     return [path for path in paths if {"run", "candidate"} <= set(json.loads(path.read_bytes()))]
 

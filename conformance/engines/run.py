@@ -4,12 +4,14 @@
     python conformance/engines/run.py deltalake polars --tables 500  # these
     python conformance/engines/run.py --golden deltalake             # golden cases instead of drawn tables
     python conformance/engines/run.py --catalog deltalake            # catalog-managed tables
+    python conformance/engines/run.py --revision r1 deltalake        # tables of an earlier revision
 
 Each engine gets `reports/engines/NAME.json`, judged with the known failures in `reports/engines/known/NAME.toml`. The
 table in `reports/engines/README.md` is written from all reports. Reports over the golden cases and their page are in
 `reports/engines/golden`; the same known failures judge them. Reports over catalog-managed tables and their page are in
-`reports/engines/catalog`, judged with `known/NAME-catalog.toml`. `reports/matrix` is built again. The exit code is 1 if
-an engine fails in a way that is not listed.
+`reports/engines/catalog`, judged with `known/NAME-catalog.toml`. Reports over tables of an earlier revision are in a
+directory with its name; only `reports/matrix`, which is built again, shows them. The exit code is 1 if an engine fails
+in a way that is not listed.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement
+from deltaspec.protocol.revisions import Revision
 from deltaspec.suites.checks import CATALOG_SUITES, SUITES
 from deltaspec.suites.known_failures import load_known_failures
 from deltaspec.suites.outcomes import Outcome
@@ -68,6 +71,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--golden", action="store_true", help="ask about the golden cases")
     parser.add_argument("--catalog", action="store_true", help="ask about catalog-managed tables only")
+    parser.add_argument("--revision", choices=[each.value for each in Revision if each is not Revision.CURRENT])
     arguments = parser.parse_args()
     failed = [name for name in arguments.engines or list_runnable() if run_engine(name, arguments) not in (0, 2)]
     (REPORTS / "README.md").write_text(render_page(), "utf-8")
@@ -94,9 +98,11 @@ def run_engine(name: str, arguments: argparse.Namespace) -> int:
     """Run the suites against an engine in a separate process and return the exit code."""
     known = REPORTS / "known" / f"{name}{'-catalog' if arguments.catalog else ''}.toml"
     command = [sys.executable, "-m", "deltaspec", "test", name, "--format", "json", "--timeout-scale", "2"]
-    directory = GOLDEN if arguments.golden else CATALOG if arguments.catalog else REPORTS
+    directory = GOLDEN if arguments.golden else CATALOG if arguments.catalog else REPORTS / (arguments.revision or "")
     if arguments.golden:
         command += ["--golden"]
+    elif arguments.revision:
+        command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed), "--revision", arguments.revision]
     else:
         command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed), "--written"]
     if arguments.catalog:

@@ -106,11 +106,10 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=30)
     parser.add_argument("--no-golden", action="store_true", help="do not ask about the golden cases")
     arguments = parser.parse_args()
-    found = {(each.engine, each.release): each for each in load_results()}
     for name, release in select_releases(arguments.engines):
         result = ask_release(name, release, arguments.tables, golden=not arguments.no_golden)
-        found[name, release] = result
-        save_results(list(found.values()))
+        found = {(each.engine, each.release): each for each in load_results()}  # another run may have added some
+        save_results([*(found | {(name, release): result}).values()])
         print(
             f"{name} {release}: {result.problem or f'{result.passed:,} passed, {result.failed:,} failed'}", flush=True
         )
@@ -193,7 +192,7 @@ def build_java_harness(directory: Path, release: str) -> Path:
     if not program.exists():
         sources = directory / "sources"
         shutil.copytree(HARNESSES, sources, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build"))
-        maven = ["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={ENVIRONMENTS / 'maven'}"]
+        maven = ["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={HARNESSES / 'build/maven'}"]
         maven += ["--file", str(sources / "pom.xml"), "--projects", "kernel_java", "--also-make"]
         run_captured([*maven, f"-Ddelta.version={release}", "package"])
     return program

@@ -19,6 +19,7 @@ Environment variables:
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
@@ -126,7 +127,7 @@ def find_adapter(name: str) -> Adapter:
 
 
 def find_missing_requirement(adapter: Adapter) -> str | None:
-    """Return why an adapter cannot run here, or None. Nothing is imported or started."""
+    """Return why an adapter cannot run here, or None. The engine is neither imported nor started."""
     if adapter.needs_java and shutil.which(_get_java()) is None:
         return "Java not found (set JAVA_HOME or PATH)"
     if adapter.is_program:
@@ -134,18 +135,32 @@ def find_missing_requirement(adapter: Adapter) -> str | None:
         return None if path is not None else f"program not found: {_get_harnesses() / adapter.name}"
     python = os.environ.get(_get_python_variable(adapter))
     if python is not None:
-        return None if shutil.which(python) else f"{_get_python_variable(adapter)}={python} is not a program"
+        if shutil.which(python) is None:
+            return f"{_get_python_variable(adapter)}={python} is not a program"
+        return _find_old_release(adapter, python)
     missing = [module for module in adapter.modules if find_spec(module) is None]
     return f"{', '.join(missing)} is not installed" if missing else _find_old_release(adapter)
 
 
-def _find_old_release(adapter: Adapter) -> str | None:
-    """Return why the installed release is too old; None if it is not."""
+def _find_old_release(adapter: Adapter, python: str | None = None) -> str | None:
+    """Return why the release that is installed here, or for another Python, is too old; None if it is not."""
     if adapter.oldest is None:
         return None
     package, oldest = adapter.oldest
-    found = version(package)
+    found = version(package) if python is None else _ask_version(python, package)
+    if not found:
+        return f"{package} is not installed for {python}"
     return f"{package} {found} is installed; it needs {oldest} or later" if Version(found) < Version(oldest) else None
+
+
+def _ask_version(python: str, package: str) -> str:
+    """Return the version of a distribution that another Python has; an empty text if it has none."""
+    command = (python, "-c", "import sys, importlib.metadata as found; print(found.version(sys.argv[1]))", package)
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=HELLO_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()
 
 
 def find_program(name: str) -> Path | None:

@@ -29,8 +29,8 @@ NAMES = {
 }
 
 
-def write_program(path: Path) -> Path:
-    path.write_text("#!/bin/sh\n")
+def write_program(path: Path, text: str = "#!/bin/sh\n") -> Path:
+    path.write_text(text)
     path.chmod(0o755)
     return path
 
@@ -103,14 +103,24 @@ def test_jar_is_started_with_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_python_of_another_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DELTASPEC_PYTHON_DAFT", sys.executable)
-    launch = find_launch("daft")
-    name = "deltaspec.candidates.adapters.daft:Engine"
+    monkeypatch.setenv("DELTASPEC_PYTHON_DELTALAKE", sys.executable)
+    launch = find_launch("deltalake")
+    name = "deltaspec.candidates.adapters.deltalake:Engine"
     assert launch.command == (sys.executable, "-m", "deltaspec.candidates.serve", name)
     assert launch.environment == {}
-    monkeypatch.setenv("DELTASPEC_PYTHON_DAFT", "/nowhere/python")
-    with pytest.raises(InvalidUsage, match="DELTASPEC_PYTHON_DAFT=/nowhere/python is not a program"):
-        find_launch("daft")
+    monkeypatch.setenv("DELTASPEC_PYTHON_DELTALAKE", "/nowhere/python")
+    with pytest.raises(InvalidUsage, match="DELTASPEC_PYTHON_DELTALAKE=/nowhere/python is not a program"):
+        find_launch("deltalake")
+
+
+def test_old_release_of_another_environment_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    python = write_program(tmp_path / "python", "#!/bin/sh\necho 0.25.5\n")
+    monkeypatch.setenv("DELTASPEC_PYTHON_DELTALAKE", str(python))
+    with pytest.raises(InvalidUsage, match=r"deltalake 0\.25\.5 is installed; it needs 1\.0 or later"):
+        find_launch("deltalake")
+    write_program(python, "#!/bin/sh\nexit 1\n")
+    with pytest.raises(InvalidUsage, match="deltalake is not installed for "):
+        find_launch("deltalake")
 
 
 def test_files_in_a_command_are_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -72,6 +72,9 @@ class Engine:
             with translate_errors(ERRORS, "scan"):
                 rows = relation.to_arrow_table()
         except EngineError as error:
+            if at and 'Invalid named parameter "version"' in error.message:
+                message = f"delta_scan of DuckDB {duckdb.__version__} does not read versions; 1.5.5 does"
+                raise refuse_operation(message, "snapshot") from error
             if isinstance(error.__cause__, duckdb.InternalException | duckdb.FatalException):
                 self._connection = open_database()
             raise
