@@ -130,6 +130,7 @@ class TestValidate:
             "accept": (),
             "baseline": str(baseline),
             "catalog": None,
+            "hints": False,
             "ratified": None,
             "source": None,
             "since": None,

@@ -43,6 +43,7 @@ class Table(msgspec.Struct):
     updated_ms: int
     partition_columns: list[str] = []
     comment: str | None = None
+    owner: str = ""
     protocol: dict[str, Any] = {}
     domains: dict[str, Any] = {}
     last_commit_version: int = 0

@@ -91,6 +91,7 @@ def _describe(table: Table) -> dict[str, Any]:
         "columns": [],
         "storage_location": table.location,
         "properties": table.properties,
+        "owner": table.owner,
         "created_at": table.created_ms,
         "updated_at": table.updated_ms,
         "table_id": table.id,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -38,19 +37,17 @@ def discover(location: str, hidden: bool, catalog: str | None, output_format: st
     A table is a folder with a folder _delta_log; its own folders are not searched. Links are followed, and a table that
     several paths lead to is listed once. `deltaspec validate --tables-from` reads the output.
 
-    uc://catalog.schema.* lists the Delta tables of a schema in the Unity Catalog at --catalog.
-
     glue://DATABASE.TABLE lists the Delta tables of AWS Glue, and hms://host:9083/DATABASE.TABLE lists the Delta tables
-    of a Hive Metastore without Kerberos. Both names may have globs, or be left out. JSON then has also name, owner and
-    properties. Lines on stderr say what is odd: two tables at one location, a table in the folder of another, a
-    location without a log.
+    of a Hive Metastore without Kerberos. Both names may have globs, or be left out. uc://catalog.schema.* lists the
+    Delta tables of a schema in the Unity Catalog at --catalog, by name instead of location. JSON then has also name,
+    location, owner and properties. Lines on stderr say what is odd: two tables at one location, a table in the folder
+    of another, a location without a log.
 
     If a folder cannot be listed, a line on stderr names it, and the exit code is 3. Storage options come from the
     configuration file, as for `deltaspec validate`.
     """
     from deltaspec.commands.catalog_discovery import is_listed_catalog
     from deltaspec.report.text import escape_text
-    from deltaspec.wire.catalog.names import is_catalog_table
     from deltaspec.wire.storage.interface import redact_uri
     from deltaspec.wire.storage.settings import StorageSettings
     from deltaspec.wire.storage.table_search import Unsearched, find_tables
@@ -58,18 +55,12 @@ def discover(location: str, hidden: bool, catalog: str | None, output_format: st
     configuration = load_configuration(config, f"{location.rstrip('/')}/*", validate.configurable_options)
     settings = StorageSettings(configuration.storage_options)
     if is_listed_catalog(location):
-        _list_catalog(location, settings, output_format)
+        _list_catalog(location, settings, catalog, output_format)
         return
     tables: list[str] = []
     unsearched: list[dict[str, str]] = []
     is_empty = True
-    if is_catalog_table(location):
-        from deltaspec.validation.unity_tables import expand_pattern
-
-        search: Iterator[str | Unsearched] = expand_pattern(location, catalog)
-    else:
-        search = find_tables(location, settings, hidden=hidden)
-    for found in search:
+    for found in find_tables(location, settings, hidden=hidden):
         is_empty = False
         if isinstance(found, Unsearched):
             unsearched.append({"location": found.location, "reason": found.reason})
@@ -85,18 +76,22 @@ def discover(location: str, hidden: bool, catalog: str | None, output_format: st
     sys.exit(ExitCode.INCOMPLETE if unsearched else ExitCode.OK)
 
 
-def _list_catalog(location: str, settings: StorageSettings, output_format: str) -> None:
-    """Print the tables of a catalog that has their locations."""
+def _list_catalog(location: str, settings: StorageSettings, address: str | None, output_format: str) -> None:
+    """Print the tables of a catalog: their locations, or names that `validate` resolves with the catalog."""
     from deltaspec.commands.catalog_discovery import discover_catalog
     from deltaspec.report.text import escape_text
+    from deltaspec.wire.catalog.names import SCHEME, is_catalog_table
 
-    found = discover_catalog(location, settings)
+    found = discover_catalog(location, settings, address)
     if not found:
         raise TableUnreadable(f"{location}: no Delta table in the catalog")
     for each in found:
         for odd in each.odd:
             click.echo(f"deltaspec: {escape_text(each.name)}: {escape_text(odd)}", err=True)
-    locations = list(dict.fromkeys(each.location for each in found if each.location))
+    if is_catalog_table(location):
+        locations = [f"{SCHEME}{each.name}" for each in found]
+    else:
+        locations = list(dict.fromkeys(each.location for each in found if each.location))
     if output_format == "json":
         print_bytes(encode_json({**_HEAD, "tables": locations, "not_searched": [], "catalog_tables": found}))
     else:

@@ -11,7 +11,8 @@ import msgspec
 
 from deltaspec.commands.metrics_file import MetricsFile
 from deltaspec.commands.notifications import NOTIFY, Notifications
-from deltaspec.commands.report_formats import DELTA, OPENMETRICS
+from deltaspec.commands.otlp_metrics import OtlpMetrics
+from deltaspec.commands.report_formats import DELTA, OPENMETRICS, OTLP
 from deltaspec.commands.site_report import SiteReport
 from deltaspec.commands.table_names import PLACEHOLDER
 from deltaspec.errors import InvalidUsage
@@ -30,7 +31,7 @@ class JoinedReport(msgspec.Struct, frozen=True):
     path: str
     parts: tuple[str, ...]
     """File of each table's report."""
-    target: DeltaResults | SiteReport | MetricsFile | Notifications | None = None
+    target: DeltaResults | SiteReport | MetricsFile | OtlpMetrics | Notifications | None = None
     """What takes the results of all tables instead of a renderer."""
 
     @property
@@ -95,6 +96,8 @@ def plan_joined_report(
         return JoinedReport(DELTA, path, parts, DeltaResults(path, get_storage(path)))
     if output_format == OPENMETRICS:
         return JoinedReport(OPENMETRICS, path, parts, MetricsFile.parse(path, config))
+    if output_format == OTLP:
+        return JoinedReport(OTLP, OTLP, parts, OtlpMetrics.parse(path, config))
     if (site := SiteReport.parse(text, config)) is not None:
         return JoinedReport(output_format, path, parts, site)
     if output_format not in JOINERS or path in ("", "-") or PLACEHOLDER in path or path.endswith("/"):

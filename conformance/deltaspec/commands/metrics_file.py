@@ -57,8 +57,8 @@ class MetricsFile(msgspec.Struct, frozen=True):
         Raises:
             InvalidUsage: the file cannot be written, or the earlier one has no metrics.
         """
-        from deltaspec.lake.metrics import read_complete_checks, render_metrics
+        from deltaspec.lake.metrics import list_samples, read_complete_checks, render_metrics
 
         earlier = read_complete_checks(self.path)
         named = ((replace(result, table=normalize_location(result.table)), report) for result, report in results)
-        write_file(self.path, render_metrics(named, time.time(), earlier, self.contacts.get_owner))
+        write_file(self.path, render_metrics(list_samples(named, time.time(), earlier, self.contacts.get_owner)))

@@ -114,8 +114,9 @@ FORMATS: dict[str, Renderer] = {
 """Renderers by name of the format. The bytes of text formats are UTF-8."""
 
 
-DELTA, OPENMETRICS = "delta", "openmetrics"
-"""Names of formats that are not rendered by table: results go to a Delta table, or to one file with metrics."""
+DELTA, OPENMETRICS, OTLP = "delta", "openmetrics", "otlp"
+"""Names of formats that are not rendered by table: results go to a Delta table, to a file with metrics, or to a
+collector of metrics."""
 
 
 def require_format(name: str) -> None:
@@ -124,7 +125,7 @@ def require_format(name: str) -> None:
     Raises:
         InvalidUsage: the format is unknown, or its library is not installed.
     """
-    known = [*FORMATS, DELTA, OPENMETRICS]
+    known = [*FORMATS, DELTA, OPENMETRICS, OTLP]
     if name not in known:
         raise InvalidUsage(f"unknown report format {name!r} ({suggest_name(name, known)})")
     if name == "html":

@@ -11,11 +11,13 @@ import msgspec
 
 from deltaspec.commands.metrics_file import MetricsFile
 from deltaspec.commands.notifications import Notifications
+from deltaspec.commands.otlp_metrics import OtlpMetrics
 from deltaspec.commands.printing import print_bytes
 from deltaspec.commands.report_formats import (
     DELTA,
     FORMATS,
     OPENMETRICS,
+    OTLP,
     RenderSettings,
     require_format,
     write_text,
@@ -36,7 +38,7 @@ class ReportTarget(msgspec.Struct, frozen=True):
     format: str
     path: str | None
     """None for stdout."""
-    target: DeltaResults | SiteReport | MetricsFile | Notifications | None = None
+    target: DeltaResults | SiteReport | MetricsFile | OtlpMetrics | Notifications | None = None
     """What takes the result instead of a renderer."""
 
     @classmethod
@@ -60,6 +62,8 @@ class ReportTarget(msgspec.Struct, frozen=True):
             return cls(name, redact_uri(path), DeltaResults(path, storage))
         if name == OPENMETRICS:
             return cls(name, path, MetricsFile.parse(path, config))
+        if name == OTLP:
+            return cls(name, name, OtlpMetrics.parse(path, config))
         if (site := SiteReport.parse(text, config)) is not None:
             return cls(name, path, site)
         return cls(name, None if path in ("", "-") else path)
@@ -109,14 +113,16 @@ def plan_reports(
     return sorted(targets, key=lambda each: each.path is None)
 
 
-def write_reports(report: Report, targets: Sequence[ReportTarget], settings: RenderSettings, stdout: TextIO) -> None:
+def write_reports(
+    report: Report, targets: Sequence[ReportTarget], settings: RenderSettings, stdout: TextIO | None
+) -> None:
     """Write every report, even if one cannot be written. A file is replaced; a step summary of GitHub is extended.
 
     Args:
         report: of the run.
         targets: formats and files.
         settings: how reports are rendered.
-        stdout: stream of a text report without a file. Others are printed.
+        stdout: stream of a text report without a file; None to leave it out. Others are printed.
 
     Raises:
         InvalidUsage: a report could not be written.
@@ -131,7 +137,7 @@ def write_reports(report: Report, targets: Sequence[ReportTarget], settings: Ren
         raise faults[0]
 
 
-def _write_report(report: Report, target: ReportTarget, settings: RenderSettings, stdout: TextIO) -> None:
+def _write_report(report: Report, target: ReportTarget, settings: RenderSettings, stdout: TextIO | None) -> None:
     if target.target is not None:
         from deltaspec.report.tables_summary import TableResult
 
@@ -145,6 +151,8 @@ def _write_report(report: Report, target: ReportTarget, settings: RenderSettings
         else:
             write_file(target.path, data)
     elif target.format == "text":
+        if stdout is None:
+            return
         with translate_write_errors("stdout"):
             write_text(report, settings, stdout)
     else:

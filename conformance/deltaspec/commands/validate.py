@@ -84,7 +84,8 @@ from deltaspec.wire.catalog.names import is_catalog_table
     multiple=True,
     metavar="FORMAT:PATH",
     help="Write another report, in a format of --format, to this file; without PATH to stdout. html:DIR/ writes a "
-    "site, delta:LOCATION appends the results to a Delta table, openmetrics:FILE writes metrics. Can be repeated.",
+    "site, delta:LOCATION appends the results to a Delta table, openmetrics:FILE writes metrics, otlp sends them to "
+    "the collector at OTEL_EXPORTER_OTLP_ENDPOINT. Can be repeated.",
 )
 @click.option(
     "--notify",
@@ -122,6 +123,11 @@ from deltaspec.wire.catalog.names import is_catalog_table
     default=True,
     show_default=True,
     help="Look again at a data file that is missing or damaged, or whose rows have findings, before it is reported.",
+)
+@click.option(
+    "--hints/--no-hints",
+    help="At level rows, look also for live files with the same content, which may be the same data added twice. "
+    "Hints are no findings, and do not change the verdict.",
 )
 @click.option(
     "--writer-time-zone",
@@ -213,9 +219,10 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     of the worst table, in the order 4, 2, 1, 5, 3, 0. A table that cannot be read does not stop the others. If a store
     has not answered for three tables, and for no other, its remaining tables are not run. PATH of --report then
     contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit can also have
-    one file for all tables. delta has one table, openmetrics one file, and html:DIR/ one site for all: DIR/index.html
-    has the tables by verdict, what is new and a trend. --findings-out, --state, --since and --catalog-commits
-    also need {table}, which a single table can use, too. Missing directories of such paths are created.
+    one file for all tables. delta has one table, openmetrics one file, otlp one request, and html:DIR/ one site for
+    all: DIR/index.html has the tables by verdict, what is new and a trend. --findings-out, --state, --since and
+    --catalog-commits also need {table}, which a single table can use, too. Missing directories of such paths are
+    created.
 
     uc://catalog.schema.table is a table of the Unity Catalog at --catalog, uc://catalog.schema.* all Delta tables of a
     schema. The catalog gives location, credentials, and the commits that it ratified. Requests have the token in

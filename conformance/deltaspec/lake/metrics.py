@@ -1,10 +1,10 @@
-"""Results of tables as OpenMetrics, for the textfile collector of node_exporter or a Pushgateway."""
+"""Results of tables as metrics: OpenMetrics for the textfile collector of node_exporter or a Pushgateway, and OTLP."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.input_files import read_input_file
@@ -16,7 +16,7 @@ from deltaspec.version import __version__
 
 _COMPLETE = "deltaspec_table_last_complete_check_timestamp_seconds"
 _MOST_BYTES = 1 << 30
-_HELP = {
+METRICS = {
     "deltaspec_table_verdict": "1 for the verdict of the last run, 0 for the others.",
     "deltaspec_table_findings": "Findings by rule and severity.",
     "deltaspec_table_unchecked_rules": "Rules and table features that could not be decided, and that nobody accepts.",
@@ -26,15 +26,25 @@ _HELP = {
     "deltaspec_table_live_bytes": "Size of the live files, if the directories were listed.",
     "deltaspec_table_live_files": "Number of live files, if the directories were listed.",
 }
+"""Name of each metric, and what it is. All are gauges."""
 
 
-def render_metrics(
+class Sample(NamedTuple):
+    """A value of a metric."""
+
+    name: str
+    """A key of `METRICS`."""
+    labels: dict[str, str]
+    value: float
+
+
+def list_samples(
     results: Iterable[tuple[TableResult, Report | None]],
     now: float,
     earlier: Mapping[str, float],
     get_owner: Callable[[str], str],
-) -> bytes:
-    """Return the metrics of a run.
+) -> Iterator[Sample]:
+    """Yield the values of all metrics of a run.
 
     Args:
         results: of all tables.
@@ -43,6 +53,39 @@ def render_metrics(
             returns it; kept for tables that this run did not check completely.
         get_owner: returns the owner of a table, or an empty text.
     """
+    for result, report in results:
+        table = escape_text(result.table)
+        head = {"table": table, "owner": get_owner(result.table)}
+        for verdict in LETTERS:
+            value = float(verdict == result.verdict)
+            yield Sample("deltaspec_table_verdict", {**head, "verdict": verdict}, value)
+        yield Sample("deltaspec_table_last_check_timestamp_seconds", head, now)
+        yield Sample("deltaspec_table_check_duration_seconds", head, result.seconds)
+        is_complete = report is not None and _is_complete(report)
+        if is_complete or table in earlier:
+            yield Sample(_COMPLETE, head, now if is_complete else earlier[table])
+        if report is not None:
+            yield from _list_report_samples(report, head)
+
+
+def _is_complete(report: Report) -> bool:
+    return report.verdict != "refused" and not is_incomplete(report.checked.not_checked, report.stopped)
+
+
+def _list_report_samples(report: Report, head: dict[str, str]) -> Iterator[Sample]:
+    severities = {each.rule: each.severity for each in report.findings}
+    for rule, total in report.totals.items():
+        labels = {**head, "rule": rule, "severity": severities.get(rule, "violation")}
+        yield Sample("deltaspec_table_findings", labels, total)
+    undecided = {each.rule for each in report.checked.not_checked if not each.accepted}
+    yield Sample("deltaspec_table_unchecked_rules", head, len(undecided))
+    if report.inventory is not None:
+        yield Sample("deltaspec_table_live_bytes", head, report.inventory.live_bytes)
+        yield Sample("deltaspec_table_live_files", head, report.inventory.live_files)
+
+
+def render_metrics(samples: Iterable[Sample]) -> bytes:
+    """Return the metrics of a run as OpenMetrics."""
     from prometheus_client import CollectorRegistry, Gauge, Info
     from prometheus_client.openmetrics.exposition import generate_latest
 
@@ -50,39 +93,13 @@ def render_metrics(
     labels = {"deltaspec_table_verdict": ["verdict"], "deltaspec_table_findings": ["rule", "severity"]}
     gauges: dict[str, Any] = {
         name: Gauge(name, text, ["table", "owner", *labels.get(name, [])], registry=registry)
-        for name, text in _HELP.items()
+        for name, text in METRICS.items()
     }
     Info("deltaspec_build", "Release of deltaspec.", registry=registry).info({"version": __version__})
-    for result, report in results:
-        table = escape_text(result.table)
-        head = {"table": table, "owner": get_owner(result.table)}
-
-        def set_gauge(name: str, value: float, head: Mapping[str, str] = head, **more: str) -> None:
-            gauges[name].labels(**head, **more).set(value)
-
-        for verdict in LETTERS:
-            set_gauge("deltaspec_table_verdict", float(verdict == result.verdict), verdict=verdict)
-        set_gauge("deltaspec_table_last_check_timestamp_seconds", now)
-        set_gauge("deltaspec_table_check_duration_seconds", result.seconds)
-        if table in earlier:
-            set_gauge(_COMPLETE, earlier[table])
-        if report is not None:
-            _add_report(report, set_gauge, now)
+    for each in samples:
+        gauges[each.name].labels(**each.labels).set(each.value)
     rendered: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return rendered
-
-
-def _add_report(report: Report, set_gauge: Callable[..., None], now: float) -> None:
-    severities = {each.rule: each.severity for each in report.findings}
-    for rule, total in report.totals.items():
-        set_gauge("deltaspec_table_findings", total, rule=rule, severity=severities.get(rule, "violation"))
-    undecided = {each.rule for each in report.checked.not_checked if not each.accepted}
-    set_gauge("deltaspec_table_unchecked_rules", len(undecided))
-    if report.verdict != "refused" and not is_incomplete(report.checked.not_checked, report.stopped):
-        set_gauge(_COMPLETE, now)
-    if report.inventory is not None:
-        set_gauge("deltaspec_table_live_bytes", report.inventory.live_bytes)
-        set_gauge("deltaspec_table_live_files", report.inventory.live_files)
 
 
 def read_complete_checks(path: str) -> dict[str, float]:

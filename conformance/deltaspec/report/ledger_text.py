@@ -53,6 +53,7 @@ def list_ledger(report: Report) -> list[LedgerPart]:
         LedgerPart("copied", list(_describe_copies(report)), False),
         LedgerPart("since", list(_describe_since(report)), False),
         LedgerPart("sound again", list(_describe_sound_again(report)), False),
+        LedgerPart("hints", list(_describe_hints(report)), False),
         LedgerPart("not compared", [f"not compared: {each}" for each in not_compared], False),
         LedgerPart("not read", [f"not read: {each}" for each in not_read], False),
         LedgerPart("not listed", [f"not listed: {each}" for each in missing], False),
@@ -92,6 +93,28 @@ def _describe_sound_again(report: Report) -> Iterator[str]:
         first = ", ".join(f"{_printable(path)} ({_printable(what)})" for path, what in shown)
         more = f" and {found.count - len(shown):,} more" if found.count > len(shown) else ""
         yield f"sound again: {count(found.count, 'file')} looked damaged once, but not a second time: {first}{more}"
+
+
+def _describe_hints(report: Report) -> Iterator[str]:
+    """Yield a line for each group of files with the same content, or about what was not compared."""
+    hints = report.hints
+    if hints is None:
+        return
+    for each in hints.same_content:
+        names = ", ".join(map(_printable, each.paths[:_FILES_SHOWN]))
+        more = f" and {each.count - _FILES_SHOWN:,} more" if each.count > _FILES_SHOWN else ""
+        counts = [] if each.rows is None else [f"{count(each.rows, 'row')} each"]
+        counts += [] if each.repeated_rows is None else [f"{each.repeated_rows:,} repeated"]
+        rows = f" ({', '.join(counts)})" if counts else ""
+        yield f"hint: {names}{more} have the same content{rows}. The same data may have been added twice"
+    if more_groups := hints.groups - len(hints.same_content):
+        yield f"hint: {count(more_groups, 'more group')} of files with the same content"
+    if hints.reason is not None and hints.not_compared:
+        yield f"hint: {count(hints.not_compared, 'file')} not compared with others: {_printable(hints.reason)}"
+    elif hints.reason is not None:
+        yield f"hint: files were not compared by content: {_printable(hints.reason)}"
+    elif not hints.same_content:
+        yield "hint: no live files have the same content"
 
 
 def list_outdated_of_tables(tables: Sequence[tuple[Sequence[AcceptEntry], Baseline | None]]) -> list[str]:

@@ -308,6 +308,37 @@ class SoundAgain(msgspec.Struct, frozen=True, kw_only=True):
     """Path of each of the first files, and the result of the first look."""
 
 
+class SameContent(msgspec.Struct, frozen=True, kw_only=True):
+    """Live data files with the same bytes and the same partition values."""
+
+    paths: list[str]
+    """The first of them in sort order, as written in the log."""
+    count: int
+    size: int
+    """Size of each file in bytes."""
+    rows: int | None
+    """Number of rows of each file; None if its footer cannot be decoded."""
+    repeated_rows: int | None
+    """Rows that the table would lose if each row of these files were live only once; None if that is unknown."""
+
+
+class Hints(msgspec.Struct, frozen=True, kw_only=True):
+    """Live data files that look like the same data added twice. The protocol permits that, so they are no findings."""
+
+    same_content: list[SameContent] = field(default_factory=list)
+    """The first groups, in the order of their paths."""
+    groups: int = 0
+    """Number of all groups."""
+    files: int = 0
+    """Number of files in all groups."""
+    compared: int = 0
+    """Number of files whose content was read: the log gives another file the same size, partition values and rows."""
+    not_compared: int = 0
+    """Number of these that could not be read."""
+    reason: str | None = None
+    """Why files were not compared: the first reason if only some were not; None if all were."""
+
+
 class CopiedFrom(msgspec.Struct, frozen=True, kw_only=True):
     """A location outside of the table, with files that are missing or not read and exist in the table instead."""
 
@@ -426,6 +457,8 @@ class Report(ReportApi, msgspec.Struct, frozen=True, kw_only=True):
     """Files that a second look found sound; None if there are none."""
     copied_from: list[CopiedFrom] = field(default_factory=list)
     """Where absolute paths of a copied table still lead, as far as the first files show."""
+    hints: Hints | None = None
+    """Files that may have been added twice; None without `--hints`. They change neither the verdict nor the counts."""
     stopped: str | None = None
     """Why the run stopped before everything was checked, such as a used budget; None if it did not."""
     exit_reason: str | None = None

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.report.report_types import Inventory
+from deltaspec.report.report_types import Hints, Inventory
 from deltaspec.views.files.outdated_files import OutdatedFiles
 from deltaspec.views.files.row_id_history import Conflicts
 from deltaspec.views.files.row_id_marks import merge_files_above_marks
 from deltaspec.views.log.derived_file_rows import LiveFileTotals
 
 _MAX_LISTED = 20
-"""Number of unreferenced files that an inventory lists."""
+"""Number of unreferenced files that an inventory lists, and of groups of files that hints list."""
 
 _MAX_SAMPLED = 64
 
@@ -82,6 +82,8 @@ class Aggregates(msgspec.Struct):
     inventory: Inventory | None = None
     skipped_files: int = 0
     """Number of live files that are not checked because an earlier report has checked them."""
+    hints: Hints | None = None
+    """Files with the same content; None if they were not looked for."""
     wrong_base_files: int = 0
     """Number of files whose state in the base contradicts earlier commits."""
     wrong_base_actions: set[TableActionKey] = msgspec.field(default_factory=set)
@@ -125,6 +127,8 @@ class Aggregates(msgspec.Struct):
         self.wrong_base_files += other.wrong_base_files
         self.skipped_files += other.skipped_files
         self.stop_reason = self.stop_reason or other.stop_reason
+        if other.hints is not None:
+            self.hints = other.hints if self.hints is None else merge_hints(self.hints, other.hints)
         if other.inventory is not None:
             self.inventory = (
                 other.inventory if self.inventory is None else add_inventories(self.inventory, other.inventory)
@@ -158,6 +162,18 @@ def _add_totals(one: pl.DataFrame | None, two: pl.DataFrame | None) -> pl.DataFr
     names = [pl.col("file").first()] if "file" in one.columns else []
     rows = pl.concat([one, two]).group_by("version").agg(*names, pl.col(numbers).sum())
     return rows.select(one.columns)
+
+
+def merge_hints(one: Hints, two: Hints) -> Hints:
+    """Return the hints of both, with the first groups."""
+    return Hints(
+        same_content=sorted([*one.same_content, *two.same_content], key=lambda each: each.paths)[:_MAX_LISTED],
+        groups=one.groups + two.groups,
+        files=one.files + two.files,
+        compared=one.compared + two.compared,
+        not_compared=one.not_compared + two.not_compared,
+        reason=min(filter(None, (one.reason, two.reason)), default=None),
+    )
 
 
 def add_inventories(one: Inventory, two: Inventory) -> Inventory:

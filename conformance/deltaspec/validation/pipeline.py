@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.protocol.log.segment import Checkpoint
-from deltaspec.report.report_types import DerivedFileNotCompared, Inventory, Since
+from deltaspec.report.report_types import DerivedFileNotCompared, Hints, Inventory, Since
 from deltaspec.scales import LEVELS
 from deltaspec.validation.aggregates import Aggregates, TableActionKey
 from deltaspec.validation.findings import Findings
@@ -60,6 +60,8 @@ class RunResult(msgspec.Struct):
     skipped_files: int = 0
     """Number of live files that an earlier report has checked."""
     inventory: Inventory | None = None
+    hints: Hints | None = None
+    """Files with the same content; None if they were not looked for."""
     stop_reason: str | None = None
     """Why the run stopped before everything was checked; None if it did not."""
 
@@ -189,7 +191,7 @@ def check_files(source: LogSource, result: RunResult, aggregates: Aggregates | N
         from deltaspec.validation.data.data_stages import check_data  # the readers of data take long to import
 
         found = check_data(result.facts, result.findings, source.buckets, aggregates, source.progress)
-        result.inventory, result.skipped_files = found.inventory, found.skipped_files
+        result.inventory, result.skipped_files, result.hints = found.inventory, found.skipped_files, found.hints
     if result.context.plan.is_unpublished:
         result.findings.mark_unevaluated(UNPUBLISHED, except_views=(log_files.listing, last_checkpoint))
     elif result.context.plan.version == NO_VERSION:

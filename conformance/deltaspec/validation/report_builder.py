@@ -23,6 +23,7 @@ from deltaspec.report.report_types import (
     DerivedFileNotCompared,
     FilesNotRead,
     Finding,
+    Hints,
     NotChecked,
     Refusal,
     Report,
@@ -103,7 +104,7 @@ def build_report(result: RunResult, backend: str) -> Report:
     checked = Checked(
         run=evaluated,
         not_applicable=not_applicable,
-        skipped=[code for code in RULES if code not in selection.in_level and code not in decided],
+        skipped=[code for code in selection.skipped if code not in decided],
         not_checked=ledger,
         derived_files_not_compared=_list_uncompared_files(result, findings.partly_compared),
         files_not_read=[*plan.not_read, *_list_unread_files(result)],
@@ -138,6 +139,7 @@ def build_report(result: RunResult, backend: str) -> Report:
             CopiedFrom(location=location, file=file)
             for location, file in sorted(findings.copied_from.items())[:_MAX_COPIED_FROM]
         ],
+        hints=_build_hints(result) if options.hints else None,
         stopped=result.stop_reason,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,
@@ -159,6 +161,11 @@ def _name_source(file: str | None, options: Options) -> str | None:
         return file
     staged = catalog.sources[name.version]
     return f"{LOG_DIRECTORY}/{staged}" if staged is not None else f"inline commit {name.version} of the catalog"
+
+
+def _build_hints(result: RunResult) -> Hints:
+    """Return the hints of a run, or why there are none: it may have stopped before, or not know the live files."""
+    return result.hints or Hints(reason=result.stop_reason or "the live files are not known")
 
 
 def _list_sound_again(files: dict[str, str]) -> SoundAgain | None:
@@ -272,16 +279,7 @@ def build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str]
         else f"the view {RULES[code].view.name} has no rows for this table"
         for code in not_applicable
     }
-    reasons |= {
-        code: f"needs --level {RULES[code].level}" for code in selection.in_revision if code not in selection.in_level
-    }
-    reasons |= {
-        code: f"not defined in revision {options.revision}"
-        for code in selection.selected
-        if code not in selection.in_revision
-    }
-    reasons |= {code: "excluded by --select or --ignore" for code in RULES if code not in selection.selected}
-    return reasons
+    return {**reasons, **selection.reasons}
 
 
 def _find_accepted_reasons(result: RunResult) -> list[str]:

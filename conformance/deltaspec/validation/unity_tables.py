@@ -11,7 +11,8 @@ from deltaspec.errors import DeltaspecError, InvalidUsage, StorageUnavailable, T
 from deltaspec.protocol.features.catalog_managed import CatalogAnswer
 from deltaspec.validation.catalog_commits import convert_answer
 from deltaspec.wire.catalog.http import Connection, UnusableAnswer
-from deltaspec.wire.catalog.names import CatalogName, parse_catalog_name
+from deltaspec.wire.catalog.listed import ListedTable
+from deltaspec.wire.catalog.names import SCHEME, CatalogName, parse_catalog_name
 from deltaspec.wire.catalog.unity import Credential, UnityClient, UnityTable
 from deltaspec.wire.storage.factory import OBJECT_SCHEMES, is_local, is_uri, split_supported_uri
 from deltaspec.wire.storage.interface import redact_uri
@@ -81,15 +82,21 @@ def resolve_table(location: str, address: str | None, storage: StorageSettings) 
 
 
 def expand_pattern(location: str, address: str | None) -> Iterator[str]:
-    """Yield the names of the Delta tables of a schema, sorted.
+    """Yield the names of the Delta tables of a schema, sorted. Raises as `list_unity_tables` does."""
+    yield from (f"{SCHEME}{each.name}" for each in list_unity_tables(location, address))
+
+
+def list_unity_tables(location: str, address: str | None) -> list[ListedTable]:
+    """Return the Delta tables of a schema whose names match, sorted by full name.
 
     Raises:
         InvalidUsage: the pattern or the address is not valid.
         TableUnreadable: the catalog knows no such schema, refuses access, or its answer cannot be used.
         StorageUnavailable: the catalog does not answer.
     """
-    pattern = parse_catalog_name(location)
-    yield from sorted({str(each) for each in UnityClient(_connect(location, address)).list_tables(pattern)})
+    found = UnityClient(_connect(location, address)).list_tables(parse_catalog_name(location))
+    by_name = {each.name: each for each in found}
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def build_ratified(name: CatalogName, table: UnityTable) -> CatalogAnswer | None:

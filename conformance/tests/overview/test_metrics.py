@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus_text
 
 from deltaspec.commands import metrics_file
-from deltaspec.lake.metrics import read_complete_checks, render_metrics
+from deltaspec.lake.metrics import list_samples, read_complete_checks, render_metrics
 from deltaspec.report.tables_summary import TableResult
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -71,7 +71,7 @@ def test_last_complete_check_is_kept_while_a_table_is_not_checked(tmp_path: Path
 def test_size_is_known_if_the_directories_were_listed() -> None:
     report = build_report("s3://lake/t", {"FIL007": 3}, size=77)
     result = TableResult.from_report(report, 1, 2.5, ())
-    samples = read_samples(render_metrics([(result, report)], 9.0, {}, lambda _: "").decode())
+    samples = read_samples(render_metrics(list_samples([(result, report)], 9.0, {}, lambda _: "")).decode())
     assert select(samples, "deltaspec_table_live_bytes") == [77.0]
     assert select(samples, "deltaspec_table_live_files") == [2.0]
     assert select(samples, "deltaspec_table_findings") == [3.0]

@@ -100,6 +100,34 @@ def test_show_and_discover(table: CatalogTable, server: CatalogServer) -> None:
     assert run("discover", "uc://main.default.*", "--catalog", server.url).output == f"{TABLE}\n"
 
 
+def test_discovery_has_owners_and_says_what_is_odd(table: CatalogTable, server: CatalogServer, tmp_path: Path) -> None:
+    orders = server.catalog.find_table("main", "default", "orders")
+    change(server, owner="sales team", properties={"tier": "gold"})
+    places = {"copy": orders.location, "inner": f"{orders.location}/inner", "lost": (tmp_path / "lost").as_uri()}
+    (table.root / "inner/_delta_log").mkdir(parents=True)
+    (tmp_path / "lost").mkdir()
+    for number, (name, location) in enumerate(places.items()):
+        other = replace(orders, id=str(UUID(int=number)), name=name, location=location, type="EXTERNAL")
+        server.catalog.add_table(replace(other, latest=None, commits={}))
+    result = run("discover", "uc://main.default.*", "--catalog", server.url, "--format", "json")
+    found = json.loads(result.stdout)
+    tables = {each["name"]: each for each in found["catalog_tables"]}
+    assert found["tables"] == [f"uc://{name}" for name in sorted(tables)]
+    assert (tables["main.default.orders"]["owner"], tables["main.default.orders"]["properties"]) == (
+        "sales team",
+        {"tier": "gold"},
+    )
+    assert tables["main.default.orders"]["location"] == orders.location
+    assert {name.rpartition(".")[2]: each["odd"] for name, each in tables.items()} == {
+        "orders": ["has the same location as main.default.copy"],
+        "copy": ["has the same location as main.default.orders"],
+        "inner": ["is in the folder of main.default.copy", "is in the folder of main.default.orders"],
+        "lost": ["has no _delta_log at its location"],
+    }
+    assert len(result.stderr.splitlines()) == 5
+    assert result.exit_code == 0
+
+
 def test_tables_of_a_schema(table: CatalogTable, server: CatalogServer) -> None:
     for number in range(55):
         CatalogClient(server.url, f"t{number:02}", TOKEN).create()
@@ -344,7 +372,11 @@ def test_credentials_of_the_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert result.exit_code == 0, result.output
         assert "version 3" in result.output
         assert "vended" not in result.output
+        found = run("discover", "uc://main.default.*", "--catalog", server.url)
+        assert (found.exit_code, found.stdout, found.stderr) == (0, f"{TABLE}\n", "")
         server.catalog.add_table(replace(table, id=str(UUID(int=1)), location=f"s3://{BUCKET}/other", latest=0))
+        odd = run("discover", "uc://main.default.*", "--catalog", server.url)
+        assert odd.stderr == "deltaspec: main.default.orders: has no _delta_log at its location\n"
         missing = run("validate", TABLE, "--catalog", server.url)
         assert missing.exit_code == 2
         assert "vended" not in missing.output

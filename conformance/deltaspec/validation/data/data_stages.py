@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from deltaspec.protocol.actions import DeletionVectorDescriptor
 from deltaspec.protocol.features.catalog_managed import FEATURE
 from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
-from deltaspec.report.report_types import Inventory
+from deltaspec.report.report_types import Hints, Inventory
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets, RowsByTag, StageOutput
 from deltaspec.validation.data.check_registry import COMMIT_CHECKS, FILE_CHECKS, TABLE_CHECKS, select_checks
@@ -26,6 +26,7 @@ from deltaspec.validation.data.deletion_vector_checks import check_deletion_vect
 from deltaspec.validation.data.inventory import build_empty_references, build_inventory, collect_references
 from deltaspec.validation.data.listing_stage import list_table
 from deltaspec.validation.data.row_constraint_checks import mark_missing_files_undecided
+from deltaspec.validation.data.same_content_search import collect_candidates, search_same_content
 from deltaspec.validation.data.value_comparison import (
     FILE_ROWS,
     REPEATS,
@@ -63,6 +64,7 @@ _WRITTEN = "written by commits"
 _ENDED = "ended by commits"
 _CHANGES = "changes"
 _ALL_FILES = "all files"
+_SIMILAR_FILES = "similar files"
 _COLUMNS_OF_REPEATED_VALUES = frozenset({"duplicate_values", "first_duplicate_value"})
 """Columns of `identity_values` that compare files."""
 _COLUMNS_OF_STORED_VECTORS = frozenset({"decode_fault", "decoded_cardinality", "decoded_last_row"})
@@ -76,6 +78,8 @@ class CheckedFiles(msgspec.Struct, frozen=True):
     """None if the live files are not known, or the directories were not listed."""
     skipped_files: int
     """Number of live files that an earlier report has checked."""
+    hints: Hints | None = None
+    """None if they were not requested, or the run stopped before."""
 
 
 def check_data(
@@ -123,12 +127,18 @@ def check_data(
         _check_all_files(facts, findings, buckets, aggregates)
     buckets.drop((_WRITTEN, _ENDED, _CHANGES, _ALL_FILES))
     if facts.since is not None:
-        return CheckedFiles(None, aggregates.skipped_files + checked.skipped_files)
+        hints = Hints(reason="--since reads only new files") if facts.options.hints else None
+        return CheckedFiles(None, aggregates.skipped_files + checked.skipped_files, hints)
     with leaving_undecided():  # it decides no rule
         if facts.options.ratified is None and (facts.plan.is_unpublished or facts.state.supports(FEATURE)):
             facts = replace(facts, staged_files=read_staged_files(facts.store, facts.plan))
         totals = buckets.run_stage(_take_inventory, facts, findings, (LISTING, _REFERENCES))
-    return CheckedFiles(totals.inventory or _build_inventory(facts, {}), 0)
+        hints = None
+        if facts.options.hints:
+            found = buckets.run_stage(_search_same_content, facts, findings, (_SIMILAR_FILES,), opens_files=True)
+            hints = found.hints or Hints()
+            buckets.drop((_SIMILAR_FILES,))
+    return CheckedFiles(totals.inventory or _build_inventory(facts, {}), 0, hints)
 
 
 def _mark_checks_of_all_files(facts: LogFacts, findings: Findings) -> None:
@@ -190,6 +200,8 @@ class _FileStage:
             return Aggregates(skipped_files=data.skipped_files)
         if select_checks(TABLE_CHECKS, facts):
             output.put(_ALL_FILES, _with_sizes(data))
+        if facts.options.hints:
+            output.put(_SIMILAR_FILES, *collect_candidates(data))
         output.put(_REFERENCES, collect_references(data))
         return Aggregates()
 
@@ -284,6 +296,13 @@ class _ReadValues(msgspec.Struct, frozen=True):
                 each.check(data)
             data.values.flush()
         return Aggregates()
+
+
+def _search_same_content(facts: LogFacts, findings: Findings, rows: RowsByTag, output: StageOutput) -> Aggregates:
+    if _SIMILAR_FILES not in rows:
+        return Aggregates()
+    data = _open_bucket(facts, findings, {INTERVAL_ROWS: rows[_SIMILAR_FILES]}, output)
+    return Aggregates(hints=search_same_content(data))
 
 
 def _take_inventory(facts: LogFacts, _: Findings, rows: RowsByTag, __: StageOutput) -> Aggregates:

@@ -58,6 +58,7 @@ def build_key(
         "--accept-unchecked": sorted(options.accept_unchecked),
         "--allow-outside": options.allow_outside,
         "--confirm": options.confirm,
+        "--hints": options.hints,
         "--writer-time-zone": options.writer_time_zone,
         "--baseline": None if options.baseline is None else escape_file_name(options.baseline),
         "the set of accepted findings": None if acceptance is None else _list_accepted(acceptance),

@@ -15,6 +15,7 @@ import msgspec
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.wire.catalog.http import Connection, Refused, UnusableAnswer
+from deltaspec.wire.catalog.listed import ListedTable
 from deltaspec.wire.catalog.names import CatalogName
 
 MAX_TABLES = 100_000
@@ -86,6 +87,8 @@ class _TableInfo(msgspec.Struct):
     data_source_format: str | None = None
     storage_location: str | None = None
     table_id: str | None = None
+    owner: str | None = None
+    properties: dict[str, str] | None = None
 
 
 class _TableList(msgspec.Struct):
@@ -148,8 +151,8 @@ class UnityClient:
         config |= _drop_nulls({"azure.sas-token": azure.get("sas_token"), "gcs.oauth-token": google.get("oauth_token")})
         return [Credential(found.url or table.location, config)] if config else []
 
-    def list_tables(self, pattern: CatalogName) -> Iterator[CatalogName]:
-        """Yield the Delta tables of a schema whose names match, in the order of the catalog.
+    def list_tables(self, pattern: CatalogName) -> Iterator[ListedTable]:
+        """Yield the Delta tables of a schema whose names match, in the order of the catalog, by full name.
 
         Raises:
             UnusableAnswer: the list has too many tables, or does not end.
@@ -162,7 +165,9 @@ class UnityClient:
             for table in page.tables or ():
                 number += 1
                 if (table.data_source_format or "DELTA").upper() == "DELTA" and fnmatchcase(table.name, pattern.table):
-                    yield CatalogName(pattern.catalog, pattern.schema, table.name)
+                    name = CatalogName(pattern.catalog, pattern.schema, table.name).full_name
+                    properties = table.properties or {}
+                    yield ListedTable(name, table.storage_location or "", table.owner or "", properties)
             token = page.next_page_token
             if not token:
                 return
