@@ -1,0 +1,30 @@
+"""The page of drawn golden cases is rendered from its results, and every failure has a listed cause."""
+
+from pathlib import Path
+
+import msgspec
+
+from golden_clients.drawn import JSON, PAGE, ClientResult, DrawnReport, Step, copy_first, render
+from golden_clients.writer_cases import Failure
+
+
+def test_the_page_is_up_to_date_and_every_failure_has_a_cause() -> None:
+    report = msgspec.json.decode(JSON.read_bytes(), type=DrawnReport)
+    assert PAGE.read_text("utf-8") == render(report)
+    assert {name: each.unexplained for name, each in report.clients.items() if each.unexplained} == {}
+    assert report.verified.endswith(", 0 cases with problems")
+
+
+def test_failures_without_a_cause_are_shown() -> None:
+    failures = (Failure("drawn.a/specs/all.json", "wrong rows"), Failure("drawn.b/specs/all.json", "x", "its bug"))
+    client = ClientResult("engine 1", 2, {"passed": 5, "failed": 2}, failures)
+    page = render(DrawnReport(10, {"draw": Step(5.0, 3, 40), "verify": Step(20.0)}, "fine", {"engine": client}))
+    assert "| draw | 5 | 2.0 | 3 | 40 |\n| verify | 20 | 0.5 | | |\n" in page
+    assert "| engine 1 | 2 | 2 failed, 5 passed | 1 |" in page
+    assert "- Without a cause: wrong rows (1)\n- its bug (1)\n" in page
+
+
+def test_only_the_first_cases_are_copied(tmp_path: Path) -> None:
+    for name in ("b", "a", "c"):
+        (tmp_path / "acceptance" / name / "specs").mkdir(parents=True)
+    assert sorted(path.name for path in copy_first(tmp_path, 2, tmp_path / "asked").iterdir()) == ["a", "b"]
