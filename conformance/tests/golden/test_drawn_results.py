@@ -1,18 +1,9 @@
-"""The page of drawn golden cases is rendered from its results, and every failure has a listed cause."""
+"""The page of drawn golden cases names steps, clients, and failures without a cause."""
 
 from pathlib import Path
 
-import msgspec
-
-from golden_clients.drawn import JSON, PAGE, ClientResult, DrawnReport, Step, copy_first, render
+from golden_clients.drawn import ClientResult, DrawnReport, Step, copy_first, render
 from golden_clients.writer_cases import Failure
-
-
-def test_the_page_is_up_to_date_and_every_failure_has_a_cause() -> None:
-    report = msgspec.json.decode(JSON.read_bytes(), type=DrawnReport)
-    assert PAGE.read_text("utf-8") == render(report)
-    assert {name: each.unexplained for name, each in report.clients.items() if each.unexplained} == {}
-    assert report.verified.endswith(", 0 cases with problems")
 
 
 def test_failures_without_a_cause_are_shown() -> None:
