@@ -286,6 +286,17 @@ def writer_cases(session: nox.Session) -> None:
 
 
 @nox.session
+def drawn_cases(session: nox.Session) -> None:
+    """Draw, export and verify 10,000 golden cases and ask clients about 1,000; write `reports/golden/drawn.md`.
+
+    `-- --tables 200 --asked 200` takes fewer, `-- --kernel-rs PATH` also runs the harness of that checkout.
+    """
+    _with_project(session)
+    session.chdir("conformance")
+    session.run("python", "-m", "golden_clients.drawn", *session.posargs)
+
+
+@nox.session
 def scale(session: nox.Session) -> None:
     """Build large golden tables and ask delta-rs, DuckDB and kernel-rs about them; write `reports/golden/scale.md`.
 

@@ -72,7 +72,7 @@ def ask(name: str, candidate: str, cases: Path) -> EngineResult:
         document["candidate"]["version"],
         {kind: dict(counts) for kind, counts in outcomes.items()},
         dict(Counter(_simplify(each["message"]) for each in results if each["outcome"] == "not-asked").most_common()),
-        tuple(_describe(each) for each in results if each["outcome"] not in ("passed", "not-asked")),
+        tuple(describe_failure(each) for each in results if each["outcome"] not in ("passed", "not-asked")),
     )
 
 
@@ -82,7 +82,8 @@ def _simplify(reason: str) -> str:
     return rest if head.startswith("commit ") else reason
 
 
-def _describe(result: dict[str, Any]) -> Failure:
+def describe_failure(result: dict[str, Any]) -> Failure:
+    """Return a case of the events of `deltaspec test` that did not pass."""
     message = " ".join(result["message"].split())[:300]
     return Failure(result["case"], message, result.get("known_failure", ""), result.get("known_link", ""))
 

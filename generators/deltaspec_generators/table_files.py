@@ -101,7 +101,7 @@ def encode_table(
         log[file_names.checksum_name(version)] = encode_line(checksum)
     if files.last_checkpoint is not None:
         log["_last_checkpoint"] = encode_line(files.last_checkpoint)
-    found = {LOG + name: _locate_text(name, data, uri) for name, data in log.items()}
+    found = {LOG + name: locate_file(LOG + name, data, uri) for name, data in log.items()}
     for path, table in files.data.items():
         found[path] = table if isinstance(table, bytes) else encode_parquet(table, before.get(path))
     found.update(files.extra)
@@ -114,8 +114,9 @@ def _locate_checkpoint(checkpoint: CheckpointFiles, uri: str) -> CheckpointFiles
     return replace(checkpoint, rows=replace_table_uri(checkpoint.rows, uri), sidecars=sidecars)
 
 
-def _locate_text(name: str, data: bytes, uri: str) -> bytes:
-    found: bytes = data if name.endswith(".parquet") else replace_table_uri(data, uri)
+def locate_file(path: str, data: bytes, uri: str) -> bytes:
+    """Replace `TABLE_URI` and `ELSEWHERE_URI` in a text file of the log; `path` is relative to the table."""
+    found: bytes = replace_table_uri(data, uri) if path.startswith(LOG) and not path.endswith(".parquet") else data
     return found
 
 

@@ -32,6 +32,7 @@ from deltaspec.report.report_types import FEATURE_PREFIX
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import ignore_progress
 from deltaspec.validation.run import run_embedded
+from deltaspec_generators.table_files import LOG, locate_file
 from deltaspec_generators.table_uris import get_elsewhere, replace_table_uri
 
 CATALOG_SPEC = "specs-x/catalog-snapshot.json"
@@ -71,8 +72,9 @@ def _copy_table(case: StoredCase, table: Path) -> None:
     elsewhere = get_elsewhere(case.folder / "delta")
     if elsewhere.is_dir():
         shutil.copytree(elsewhere, get_elsewhere(table))
-    for path in table.rglob("*.json"):
-        path.write_bytes(replace_table_uri(path.read_bytes(), f"{table.as_uri()}/"))
+    for path in (table / LOG).iterdir():
+        if path.is_file():
+            path.write_bytes(locate_file(f"{LOG}{path.name}", path.read_bytes(), f"{table.as_uri()}/"))
     if "specs-x/timestamps.json" in case.listed.sha256:
         times = json.loads(case.read_file("specs-x/timestamps.json"))["modificationTimes"]
         for name, moment in times.items():

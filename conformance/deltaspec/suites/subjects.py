@@ -1,5 +1,6 @@
 """Tables under test on disk: drawn tables, written ones (sound, or broken with a good twin), golden cases."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -79,8 +80,11 @@ def _list_golden_cases() -> list[GoldenCase]:
 
 
 def is_drawn(identity: str) -> bool:
-    """Return whether an id names a drawn table of the current revision; only those are shrunk."""
-    return identity.startswith(f"{DRAWN}.")
+    """Return whether an id names a drawn table of the current revision; only those are shrunk.
+
+    Imported cases may be drawn golden cases, whose ids begin likewise.
+    """
+    return re.fullmatch(rf"{DRAWN}\.\d+\.\d+", identity) is not None
 
 
 def is_history(identity: str) -> bool:

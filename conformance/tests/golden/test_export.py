@@ -222,6 +222,7 @@ def test_absolute_paths_lead_to_the_exported_table(tmp_path: Path) -> None:
     log = {"delta/_delta_log/00000000000000000000.json": b'{"add":{"path":"deltaspec-table:///a%20b.parquet"}}'}
     cloned = b"deltaspec-elsewhere:///a.parquet deltaspec-elsewhere:/b.parquet"
     outside = {"delta/_delta_log/00000000000000000000.json": cloned, "delta.elsewhere/a.parquet": b"PAR1"}
+    outside["delta/_delta_log/00000000000000000000.crc"] = b'{"allFiles":[{"path":"deltaspec-table:///b.parquet"}]}'
     questions = {"specs/all.json": b'{"type": "read"}'}
     checkpoint = {"delta/_delta_log/00000000000000000000.checkpoint.parquet": b"PAR1"}
     write_manifest(
@@ -235,6 +236,8 @@ def test_absolute_paths_lead_to_the_exported_table(tmp_path: Path) -> None:
     uri = (target / "paths.absolute/delta").as_uri()
     written = (target / "paths.absolute/delta/_delta_log/00000000000000000000.json").read_text("utf-8")
     assert written == f'{{"add":{{"path":"{uri}/a%20b.parquet"}}}}'
+    checksum = (target / "paths.elsewhere/delta/_delta_log/00000000000000000000.crc").read_text("utf-8")
+    assert checksum == f'{{"allFiles":[{{"path":"{(target / "paths.elsewhere/delta").as_uri()}/b.parquet"}}]}}'
     uri = (target / "paths.elsewhere/delta.elsewhere").as_uri()
     written = (target / "paths.elsewhere/delta/_delta_log/00000000000000000000.json").read_text("utf-8")
     assert written == f"{uri}/a.parquet {uri.replace('///', '/')}/b.parquet"

@@ -21,7 +21,7 @@ from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.rendering import render_text
 from deltaspec.suites.results import UNDECLARED_FEATURES, DeclaredRefusals, Run, SuiteReport, build_report
 from deltaspec.suites.runner import SuitePlan, build_suite_plan, run_suite_plan
-from deltaspec.suites.subjects import Corpus, build_subject, describe_subject
+from deltaspec.suites.subjects import Corpus, build_subject, describe_subject, is_drawn
 
 TABLE = next(
     subject
@@ -87,6 +87,11 @@ def test_drawn_tables_of_a_revision_have_only_its_features(revision: str) -> Non
     assert [each.id for each in tables] == [f"drawn-{revision}.1.{number}" for number in range(4)]
     features = {name for each in tables for name in each.newest.state.features}
     assert features <= get_known_features(revision)
+
+
+def test_only_ids_with_seed_and_number_name_drawn_tables() -> None:
+    ids = ("drawn.1.3", "drawn-r1.1.3", "written.1.3", "drawn.v2-s54-843e86-000022/snapshot-version-0")
+    assert [each for each in ids if is_drawn(each)] == ["drawn.1.3"]
 
 
 def test_revisions_have_no_written_tables() -> None:

@@ -13,7 +13,8 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.golden.corpus import CaseFiles
 from deltaspec.golden.export.dat_versions import iter_dat_versions
 from deltaspec.output_files import fill_directory
-from deltaspec_generators.table_uris import get_elsewhere, replace_table_uri
+from deltaspec_generators.table_files import locate_file
+from deltaspec_generators.table_uris import get_elsewhere
 
 Layout: TypeAlias = Literal["dat", "acceptance"]
 
@@ -53,8 +54,7 @@ def write_case(case: CaseFiles, layout: Layout, content: Path, directory: Path) 
     """Write a case into the directory `content`, which will be moved to `directory`, as absolute paths say."""
     uri = f"{(directory / case.id / 'delta').absolute().as_uri()}/"
     for path, data in iter_files(case, layout):
-        if path.startswith("delta/") and path.endswith(".json"):
-            data = replace_table_uri(data, uri)
+        data = locate_file(path.removeprefix("delta/"), data, uri)
         target = content / case.id / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
