@@ -287,9 +287,10 @@ def writer_cases(session: nox.Session) -> None:
 
 @nox.session
 def scale(session: nox.Session) -> None:
-    """Build large golden tables and ask delta-rs and DuckDB about them; write `reports/golden/scale.md`.
+    """Build large golden tables and ask delta-rs, DuckDB and kernel-rs about them; write `reports/golden/scale.md`.
 
-    Needs 4 GB in the directory of temporary files; `-- "deletion vectors"` measures only this table.
+    Needs `nox -s harness_rust`, and 4 GB in the directory of temporary files. `-- "deletion vectors"` measures only
+    this table, `-- kernel-rs` only this engine.
     """
     _with_project(session)
     session.chdir("conformance")
@@ -624,9 +625,18 @@ def bench(session: nox.Session) -> None:
     """Measure time and memory; update `reports/bench.json` and `bench.md`: all cases, or `nox -s bench -- --case d`.
 
     `-- --optional` also measures 20 million files in this process, which takes minutes and 3 GB of disk.
-    `-- --program deltaspec --runs 1` only prints.
+    `-- --program deltaspec --runs 1` only prints. The peer `kernel-rs` is built with Cargo, which takes ten minutes of
+    CPU time the first time.
     """
     _with_project(session)
+    cargo = ["cargo", "build", "--profile", "measured", "--locked", "--example", "list_files"]
+    cargo += [
+        "--target-dir",
+        str(HARNESSES / "build/cargo"),
+        "--manifest-path",
+        str(HARNESSES / "kernel_rust/Cargo.toml"),
+    ]
+    session.run(*cargo, external=True)
     session.chdir("conformance")
     session.run("python", "-m", "bench.run", "--output", "../reports/bench.json", *session.posargs)
 

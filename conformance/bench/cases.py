@@ -91,31 +91,39 @@ CASES: dict[str, Case] = {
         items=1,
         files=1,
         peers=("imports",),
-        target=Target(wall_seconds=0.38),
+        target=Target(wall_seconds=0.26),
     ),
     "a": Case(
         "1,000 commits x 100 adds",
         logs.write_commits_of_100,
         items=1_000,
         files=100_000,
-        peers=("delta-rs", "floor"),
-        target=Target(ratio=0.9),
+        peers=("kernel-rs", "delta-rs", "floor"),
+        target=Target(ratio=1.0),
+    ),
+    "a-spaced": Case(
+        "1,000 commits x 100 adds, spaces between the tokens of JSON",
+        logs.write_spaced_commits,
+        items=1_000,
+        files=100_000,
+        peers=("delta-rs", "kernel-rs"),
+        target=Target(ratio=1.0),
     ),
     "b": Case(
         "V1 checkpoint of 1,000,000 adds + 1 commit",
         logs.write_checkpoint_of_adds,
         items=1_000_000,
         files=1_000_001,
-        peers=("delta-rs", "floor"),
-        target=Target(ratio=0.5, megabytes=500),
+        peers=("kernel-rs", "delta-rs", "floor"),
+        target=Target(ratio=1.3, megabytes=350),
     ),
     "c": Case(
         "10,000 commits x 1 add",
         logs.write_commits_of_1,
         items=10_000,
         files=10_000,
-        peers=("delta-rs", "floor"),
-        target=Target(ratio=0.3),
+        peers=("kernel-rs", "delta-rs", "floor"),
+        target=Target(ratio=1.0),
     ),
     "d": Case(
         "20,000 Parquet files of 10 columns and 1 to 50 rows",
@@ -134,7 +142,7 @@ CASES: dict[str, Case] = {
         files=200,
         level="rows",
         peers=("pyarrow-bounds",),
-        target=Target(ratio=1.3),
+        target=Target(ratio=1.2),
         reads_data=True,
     ),
     "v2": Case(
@@ -142,8 +150,8 @@ CASES: dict[str, Case] = {
         _write_nothing,
         items=20_000_000,
         files=20_000_000,
-        peers=("floor",),
-        target=Target(cpu_seconds=110, megabytes=2_000),
+        peers=("kernel-rs", "floor"),
+        target=Target(ratio=1.0, cpu_seconds=110, megabytes=2_000),
         runs=3,
         is_optional=True,
         cache=_get_log_of_20_millions,
@@ -203,12 +211,21 @@ def _add_growth_cases() -> None:
             files=count,
             level="files",
             peers=("floor-files",),
-            target=Target(item_microseconds=8) if count == 1_000_000 else Target(),
+            target=Target(ratio=1.15, megabytes=600) if count == 1_000_000 else Target(),
             runs=5 if count == 1_000_000 else _BIG,
         )
         title = f"{count:,} files in a table with deletion vectors, none with a vector"
         write = growth.write_files(count, with_vectors=False)
-        CASES[f"files-{count}"] = Case(title, write, items=count, files=count, level="files", runs=_BIG)
+        CASES[f"files-{count}"] = Case(
+            title,
+            write,
+            items=count,
+            files=count,
+            level="files",
+            peers=("floor-files",),
+            target=Target(ratio=1.3, megabytes=500) if count == 1_000_000 else Target(),
+            runs=_BIG,
+        )
     CASES["since-1000000"] = Case(
         "1,000 new files of 1,000,000, since an earlier report",
         _call("nightly_table", "write_nightly_table"),
@@ -217,6 +234,7 @@ def _add_growth_cases() -> None:
         level="rows",
         options=("--since", "{table}/_report.json", "--accept-unchecked", "PQT,ROW,STA"),
         peers=("level-log",),
+        target=Target(ratio=1.3, megabytes=450),
         reads_data=True,
         runs=_BIG,
     )

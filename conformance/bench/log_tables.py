@@ -90,6 +90,14 @@ def write_commits_of_100(log: Path) -> None:
         write_commit(log, version, [File(version * 100 + each, 10) for each in range(100)])
 
 
+def write_spaced_commits(log: Path) -> None:
+    """Write the actions of (a) with a space after each colon and comma, as many writers in Python do."""
+    write_commits_of_100(log)
+    for path in log.iterdir():
+        actions = [json.dumps(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+        path.write_text("\n".join(actions) + "\n", encoding="utf-8")
+
+
 def write_commits_of_1(log: Path, count: int = 10_000) -> None:
     """Write (c): commits of one add, 10 partitions."""
     for version in range(count):

@@ -191,8 +191,9 @@ def _render_floors(results: Results, cases: Mapping[str, Case]) -> str:
         cpu = [sum(min(each.cpu_seconds) for each in least), median(own.cpu_seconds)]
         target = case.target
         if target.ratio is not None:
-            limit = target.ratio * median(result.programs[case.peers[0]].wall_seconds)
-            rows.append((_name(name, case), "wall s", f"{wall[0]:.2f}", f"{limit:.2f}", f"{wall[1]:.2f}"))
+            peer = result.programs.get(case.peers[0])
+            limit = _MISSING if peer is None else f"{target.ratio * median(peer.wall_seconds):.2f}"
+            rows.append((_name(name, case), "wall s", f"{wall[0]:.2f}", limit, f"{wall[1]:.2f}"))
         if target.cpu_seconds is not None:
             rows.append((_name(name, case), "CPU s", f"{cpu[0]:.1f}", f"{target.cpu_seconds:.1f}", f"{cpu[1]:.1f}"))
         if target.item_microseconds is not None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
@@ -38,11 +39,14 @@ SUITES = "suites"
 """The case of `suites.py`, which has no table and prints its results."""
 LEVEL_FILES, LEVEL_LOG = "level-files", "level-log"
 _VALIDATE = [sys.executable, "-m", "deltaspec", "validate", "{table}", "--format", "json", "--level"]
+KERNEL_PROGRAM = HERE.parent / "harnesses/build/cargo/measured/examples/list_files"
+"""`list_files.rs`, built by `nox -s bench`."""
 PROGRAMS = {
     DELTASPEC: [*_VALIDATE, "{level}"],
     LEVEL_FILES: [*_VALIDATE, "files"],
     LEVEL_LOG: [*_VALIDATE, "log"],
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
+    "kernel-rs": [str(KERNEL_PROGRAM), "{table}"],
     "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
     "floor-files": [sys.executable, str(HERE / "parse_lines.py"), "{table}", "--files"],
     "imports": [sys.executable, "-c", "import polars, pyarrow; print(1)"],
@@ -54,6 +58,7 @@ _REPORTS = (DELTASPEC, LEVEL_FILES, LEVEL_LOG)
 """Programs that write a report; the others print the number of files."""
 _DESCRIPTIONS = {
     "delta-rs": "deltalake {deltalake}: load the table, list its files",
+    "kernel-rs": "delta_kernel {delta_kernel}, optimized: load the table, list its files",
     "floor": "parse every line and decode every row",
     "floor-files": "parse every line, list every file, decode every vector",
     "imports": "import polars {polars} and pyarrow {pyarrow}",
@@ -99,7 +104,15 @@ def describe_work(program: str, output: bytes, case: Case) -> str:
     if int(output) != case.files:
         sys.exit(f"{program}: expected {case.files} files, found {int(output)}")
     versions = {name: version(name) for name in ("deltalake", "polars", "pyarrow")}
+    if program == "kernel-rs":
+        versions["delta_kernel"] = read_kernel_version()
     return _DESCRIPTIONS[program].format(**versions)
+
+
+def read_kernel_version() -> str:
+    """Return the release of delta_kernel that `list_files.rs` is built with."""
+    manifest = tomllib.loads((HERE.parent / "harnesses/kernel_rust/Cargo.toml").read_text("utf-8"))
+    return str(manifest["dependencies"]["delta_kernel"]["version"]).removeprefix("=")
 
 
 def measure(name: str, programs: list[str], runs: int) -> dict[str, Measurement]:
@@ -194,6 +207,8 @@ def main() -> None:
         programs = [each for each in (DELTASPEC, *case.peers) if each in (options.program or PROGRAMS)]
         if not programs:
             continue
+        if "kernel-rs" in programs and not KERNEL_PROGRAM.exists():
+            sys.exit(f"{KERNEL_PROGRAM} is missing: `nox -s bench` builds it with Cargo")
         result = CaseResult(session, measure(name, programs, min(options.runs, case.runs)))
         print_result(name, result)
         if options.output and not options.program:

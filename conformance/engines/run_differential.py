@@ -8,6 +8,7 @@ exit code is 1 if a difference is not listed in `conformance/engines/known_diffe
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import threading
@@ -39,6 +40,7 @@ from deltaspec.suites.history_shrinking import shrink_steps
 from deltaspec.suites.outcomes import build_signature
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.drawing import Offer, Step, draw_history
+from deltaspec_generators.histories.purposes import RARE_OPERATIONS, Purpose
 
 ROOT = Path(__file__).parents[2]
 KNOWN = Path(__file__).with_name("known_differences.toml")
@@ -54,7 +56,6 @@ SETTINGS = {
     "spark.cleaner.referenceTracking.blocking": "false",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.driver.memory": "4g",
-    "spark.driver.extraJavaOptions": delta_spark.JAVA_OPTIONS.replace("UseSerialGC", "UseParallelGC"),
 }
 
 
@@ -66,6 +67,12 @@ class CachingEngine(delta_spark.Engine):
         self._delta_log = self._log
         self._log = _KeepCache(self._log)
         self._writer._log = self._log
+
+    def measure_cpu(self) -> float:
+        """Return the CPU time of this process and the JVM in seconds."""
+        stat = Path(f"/proc/{self._session.sparkContext._gateway.proc.pid}/stat").read_text("utf-8")
+        ticks = stat.rpartition(")")[2].split()[11:13]  # user and system time
+        return time.process_time() + sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
     def forget(self, table: Path) -> None:
         """Drop the snapshots of a table. Their query plans would fill the memory after a few hundred histories."""
@@ -92,6 +99,7 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=1_000)
     parser.add_argument("--hours", type=float, default=2.0, help="stop to begin histories after this time")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rare", action="store_true", help="draw clones, conversions and other rare operations")
     parser.add_argument("--resume", action="store_true", help="continue the last run with the same seed")
     parser.add_argument("--jobs", type=int, default=4, help="sessions of Spark in one JVM")
     parser.add_argument("--report", action="store_true", help="only write the report again")
@@ -100,14 +108,15 @@ def main() -> None:
     )
     parser.add_argument("--events", type=Path, default=ROOT / "reports/differential.jsonl")
     arguments = parser.parse_args()
+    purposes = (RARE_OPERATIONS,) if arguments.rare else ()
     if arguments.shrink is not None:
-        return shrink(arguments.seed, arguments.shrink)
+        return shrink(arguments.seed, arguments.shrink, purposes)
     if arguments.report:
         return sys.exit(write_report(arguments.events))
     if not arguments.resume:
         arguments.events.unlink(missing_ok=True)
-    done = {(each.seed, each.number) for each in read_events(arguments.events)}
-    left = iter([number for number in range(arguments.histories) if (arguments.seed, number) not in done])
+    done = {(each.seed, each.number, each.purposes) for each in read_events(arguments.events)}
+    left = iter([each for each in range(arguments.histories) if (arguments.seed, each, purposes) not in done])
     session = start_session(arguments.jobs)
     lock, end = threading.Lock(), time.monotonic() + arguments.hours * 3_600
     print(f"{len(done)} histories done before", file=sys.stderr)
@@ -119,7 +128,7 @@ def main() -> None:
                 number = next(left, None)
             if number is None:
                 return
-            result = perform(engine, arguments.seed, number)
+            result = perform(engine, arguments.seed, number, purposes)
             with lock, arguments.events.open("ab") as sink:
                 sink.write(msgspec.json.encode(result) + b"\n")
                 print(describe_result(result), file=sys.stderr, flush=True)
@@ -148,7 +157,7 @@ def write_report(events: Path) -> int:
     return 1 if report.undecided else 0
 
 
-def shrink(seed: int, number: int) -> None:
+def shrink(seed: int, number: int, purposes: Sequence[Purpose]) -> None:
     """Print the shortest history with the first difference of a history."""
     session = start_session(1)
     engine = CachingEngine(session)
@@ -161,7 +170,7 @@ def shrink(seed: int, number: int) -> None:
     def list_aspects(steps: Sequence[Step]) -> dict[str, str]:
         return {each.aspect: build_signature(each.message) for each in run(steps).differences}
 
-    steps = draw_steps(spark, seed, number)
+    steps = draw_steps(spark, seed, number, purposes)
     wanted = list(list_aspects(steps).items())[:1]
     if wanted:
         steps = shrink_steps(steps, lambda shorter: wanted[0] in list_aspects(shorter).items())
@@ -199,25 +208,26 @@ def temporary_tables(engine: CachingEngine) -> Iterator[Path]:
         try:
             yield Path(directory)
         finally:
-            for side in ("first", "second"):
-                engine.forget(Path(directory) / side / "table")
+            for table in Path(directory).glob("*/table*"):
+                engine.forget(table)
 
 
-def draw_steps(spark: InProcess, seed: int, number: int) -> tuple[Step, ...]:
+def draw_steps(spark: InProcess, seed: int, number: int, purposes: Sequence[Purpose]) -> tuple[Step, ...]:
     """Draw a history of operations that both writers offer."""
     offers = [each.capabilities for each in (spark, InProcess(Engine()))]
     kinds = set.intersection(*(set(each.drawn_kinds) for each in offers))
     features = set.intersection(*(set(each.writer_features) for each in offers))
-    return draw_history(SeededChoices(seed, number), Offer.of(kinds, features))
+    return draw_history(SeededChoices(seed, number), Offer.of(kinds, features), purposes)
 
 
-def perform(engine: CachingEngine, seed: int, number: int) -> HistoryResult:
+def perform(engine: CachingEngine, seed: int, number: int, purposes: tuple[Purpose, ...]) -> HistoryResult:
     """Perform one history with Spark and the reference writer."""
-    spark, started = InProcess(engine), time.monotonic()
-    steps = draw_steps(spark, seed, number)
+    spark, started, used = InProcess(engine), time.monotonic(), engine.measure_cpu()
+    steps = draw_steps(spark, seed, number, purposes)
     with temporary_tables(engine) as directory:
         done = compare_history(spark, InProcess(Engine()), steps, directory, validates=number % 10 == 0)
-    return HistoryResult.of(seed, number, done, round(time.monotonic() - started, 3))
+    seconds = round(time.monotonic() - started, 3)
+    return HistoryResult.of(seed, number, purposes, done, seconds, round(engine.measure_cpu() - used, 3))
 
 
 if __name__ == "__main__":

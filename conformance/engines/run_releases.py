@@ -4,9 +4,10 @@
     python conformance/engines/run_releases.py deltalake --tables 30  # the releases of one engine
     python conformance/engines/run_releases.py deltalake==1.5.1       # one release
 
-Each release runs in a virtual environment of its own below `build/releases`, which has the engine and what its adapter
-imports, but not deltaspec. The questions are those about 30 drawn tables, the written tables and the golden cases. The
-results of all releases are in `reports/releases.json`; a run replaces those of the releases that it asks.
+A release that is a Python package runs in a virtual environment of its own below `build/releases`, which has the engine
+and what its adapter imports, but not deltaspec. The harnesses of kernel-rs and Kernel Java are built there with the
+release. The questions are those about 30 drawn tables, the written tables and the golden cases. The results of all
+releases are in `reports/releases.json`; a run replaces those of the releases that it asks.
 
 A cause is an entry of the known failures, or else a kind of message. The page shows for each cause the first release
 that has it, and the first later one that does not.
@@ -15,12 +16,13 @@ that has it, and the first later one that does not.
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import venv
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -49,20 +51,25 @@ that refuses a table cannot show what else is wrong with it.
 class Engine(msgspec.Struct, frozen=True):
     """Releases of an engine to ask."""
 
-    packages: tuple[str, ...]
-    """Distributions of the engine, of the same release."""
     releases: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    """Distributions of the engine, of the same release; empty for a harness that is built."""
     others: tuple[str, ...] = ()
     """What else its adapter imports."""
 
 
 RELEASES = {
-    "deltalake": Engine(("deltalake",), ("1.0.2", "1.2.1", "1.4.2", "1.5.1", "1.6.6")),
-    "duckdb": Engine(("duckdb", "duckdb-extension-delta"), ("1.4.4", "1.5.5")),
-    "polars": Engine(("polars",), ("1.36.1", "2.1.0"), ("deltalake==1.6.6",)),
-    "daft": Engine(("daft",), ("0.6.14", "0.7.26"), ("deltalake==1.6.6",)),
+    "delta_spark": Engine(("4.0.1", "4.2.0", "4.4.0"), ("delta-spark",)),
+    "kernel_java": Engine(("4.0.1", "4.2.0", "4.4.0")),
+    "kernel_rust": Engine(("0.28.0", "0.30.1")),
+    "deltalake": Engine(("1.0.2", "1.2.1", "1.4.2", "1.5.1", "1.6.6"), ("deltalake",)),
+    "sail": Engine(("0.5.3", "0.6.6", "0.7.2"), ("pysail",), ("pyspark[connect]==4.2.0",)),
+    "duckdb": Engine(("1.3.2", "1.4.4", "1.5.5"), ("duckdb", "duckdb-extension-delta")),
+    "chdb": Engine(("3.7.2", "4.1.9", "4.4.0"), ("chdb",)),
+    "polars": Engine(("1.36.1", "1.40.1", "2.1.0"), ("polars",), ("deltalake==1.6.6",)),
+    "daft": Engine(("0.6.14", "0.7.10", "0.7.26"), ("daft",), ("deltalake==1.6.6",)),
 }
-"""Engines whose releases are Python packages. Those of kernel-rs, Kernel Java and Delta Spark need a build or a JVM."""
+HARNESSES = ROOT / "conformance/harnesses"
 
 
 class CauseCount(msgspec.Struct, frozen=True):
@@ -123,10 +130,11 @@ def select_releases(chosen: Sequence[str]) -> Iterator[tuple[str, str]]:
 def ask_release(name: str, release: str, tables: int, *, golden: bool) -> ReleaseResult:
     """Install a release and ask it."""
     try:
-        python = install_release(name, release)
+        environment = install_release(name, release)
     except subprocess.CalledProcessError as fault:
-        return ReleaseResult(name, release, tables, golden, 0, 0, 0, (), f"it cannot be installed: {fault}")
-    report = run_suites(name, python, ["--tables", str(tables), "--written", *(["--golden"] if golden else [])])
+        problem = f"it cannot be installed: {describe_failure(fault)}"
+        return ReleaseResult(name, release, tables, golden, 0, 0, 0, (), problem)
+    report = run_suites(name, environment, ["--tables", str(tables), "--written", *(["--golden"] if golden else [])])
     if isinstance(report, str):
         return ReleaseResult(name, release, tables, golden, 0, 0, 0, (), report)
     # a list of known failures is about the newest release, so that a listed case may pass
@@ -143,25 +151,72 @@ def ask_release(name: str, release: str, tables: int, *, golden: bool) -> Releas
     )
 
 
-def install_release(name: str, release: str) -> Path:
-    """Return the Python of a virtual environment with a release and what its adapter imports."""
+def install_release(name: str, release: str) -> dict[str, str]:
+    """Install or build a release; return the environment variables with which deltaspec finds it."""
     directory = ENVIRONMENTS / f"{name}-{release}"
+    if name == "kernel_rust":
+        program = build_rust_harness(directory, release)
+        return {"DELTASPEC_HARNESSES": str(program.parent)}
+    if name == "kernel_java":
+        program = build_java_harness(directory, release)
+        return {"DELTASPEC_HARNESSES": str(program.parent)}
     python = directory / "bin" / "python"
-    if not python.exists():
+    complete = directory / "complete"
+    if not complete.exists():
         engine = RELEASES[name]
         venv.create(directory, with_pip=True)
         words = [f"{package}=={release}" for package in engine.packages]
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, *words, *engine.others, "pyarrow>=22", "msgspec>=0.22"], check=True)
-    return python
+        run_captured([*install, *words, *engine.others, "pyarrow>=22", "msgspec>=0.22"])
+        complete.touch()
+    return {f"DELTASPEC_PYTHON_{name.upper()}": str(python)}
 
 
-def run_suites(name: str, python: Path, words: Sequence[str]) -> SuiteReport | str:
-    """Run the suites against the adapter in another Python; return why that is impossible, as text."""
+def build_rust_harness(directory: Path, release: str) -> Path:
+    """Build the harness with a release of the crates; return the program."""
+    program = directory / "kernel_rust"
+    if not program.exists():
+        crate = directory / "crate"
+        shutil.copytree(HARNESSES / "kernel_rust", crate, dirs_exist_ok=True)
+        manifest = crate / "Cargo.toml"
+        text = re.sub(r'(delta_kernel\w* = .*"=)[\d.]+"', rf'\g<1>{release}"', manifest.read_text("utf-8"))
+        manifest.write_text(text.partition("[[example]]")[0], "utf-8")
+        target = ENVIRONMENTS / "cargo"
+        run_captured(["cargo", "build", "--release", "--target-dir", str(target), "--manifest-path", str(manifest)])
+        shutil.copy2(target / "release/kernel_rust", program)
+    return program
+
+
+def build_java_harness(directory: Path, release: str) -> Path:
+    """Build the harness with a release of the kernel; return the program."""
+    program = directory / "sources/build/kernel_java.jar"
+    if not program.exists():
+        sources = directory / "sources"
+        shutil.copytree(HARNESSES, sources, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build"))
+        maven = ["mvn", "--batch-mode", "--quiet", f"-Dmaven.repo.local={ENVIRONMENTS / 'maven'}"]
+        maven += ["--file", str(sources / "pom.xml"), "--projects", "kernel_java", "--also-make"]
+        run_captured([*maven, f"-Ddelta.version={release}", "package"])
+    return program
+
+
+def run_captured(command: Sequence[str]) -> None:
+    """Run a command; raise `CalledProcessError` with its output if it fails."""
+    subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def describe_failure(fault: subprocess.CalledProcessError) -> str:
+    """Return the first line of the output with an error, or the exit code."""
+    lines = [line.strip() for line in (fault.stdout or "").splitlines()]
+    errors = [line for line in lines if re.match(r"(\[ERROR\]|ERROR:|error)", line)]
+    return (errors or [f"exit code {fault.returncode}"])[0].replace(str(ROOT) + os.sep, "")[:300]
+
+
+def run_suites(name: str, variables: Mapping[str, str], words: Sequence[str]) -> SuiteReport | str:
+    """Run the suites against the adapter with other environment variables; return why that is impossible, as text."""
     known = KNOWN / f"{name}.toml"
     environment = {
         **os.environ,
-        f"DELTASPEC_PYTHON_{name.upper()}": str(python),
+        **variables,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "conformance"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
     }
     with tempfile.TemporaryDirectory() as directory:

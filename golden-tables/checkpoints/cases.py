@@ -4,11 +4,12 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.checkpoint_writer import encode_checkpoint
-from deltaspec_generators.data_files.legacy_nesting import store_as
+from deltaspec_generators.data_files.legacy_nesting import LegacyForm, store_as
 from deltaspec_generators.table_files import LOG, CheckpointFiles, TableFiles
 from deltaspec_generators.table_history.layout import FORMS, V2_FORMS, CheckpointForm
 from deltaspec_generators.table_history.written_table import WrittenTable
@@ -354,6 +355,22 @@ def store_times_as_int96(data: bytes) -> bytes:
     return sink.getvalue()
 
 
+def require_elements(data: bytes) -> bytes:
+    """Return a Parquet file with the same rows, whose lists have required elements, as lists of two levels need."""
+
+    def require(kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_list(kind):
+            return pa.list_(pa.field("element", require(kind.value_type), nullable=False))
+        if pa.types.is_struct(kind):
+            return pa.struct([each.with_type(require(each.type)) for each in kind])
+        return kind
+
+    table, sink = pq.read_table(io.BytesIO(data)), io.BytesIO()
+    schema = pa.schema([each.with_type(require(each.type)) for each in table.schema])
+    pq.write_table(table.cast(schema), sink, store_schema=False)
+    return sink.getvalue()
+
+
 chapter.case(
     "legacy-maps",
     "A checkpoint whose maps have the annotation MAP_KEY_VALUE.",
@@ -361,6 +378,14 @@ chapter.case(
     "parquet.nested-types",
     bugs=("cm-017",),
 )(lambda: build_stored_otherwise(lambda data: store_as(data, "key-value-maps")))
+for form, text in (("two-levels", "of two levels, with the name array"), ("bags", "as Hive wrote them, named bag")):
+
+    def build_with_lists(form: LegacyForm = form) -> WrittenTable:  # type: ignore[assignment]
+        return build_stored_otherwise(lambda data: store_as(require_elements(data), form))
+
+    chapter.case(
+        f"legacy-{form}", f"A checkpoint whose lists are {text}.", "checkpoint.equals-replay", "parquet.nested-types"
+    )(build_with_lists)
 chapter.case("int96", "A checkpoint whose timestamps are INT96.", "checkpoint.equals-replay", "parquet.column-types")(
     lambda: build_stored_otherwise(store_times_as_int96)
 )

@@ -1,4 +1,8 @@
-"""Tables in forms that only earlier revisions of the protocol define."""
+"""Tables in forms that only earlier revisions of the protocol define.
+
+Domains whose configuration is a map (r1, r2) have no case, because a reader of the current revision may refuse them.
+Tests of rules draw such logs.
+"""
 
 from typing import Any
 

@@ -2,6 +2,7 @@
 
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.table_history.written_table import WrittenTable
+from deltaspec_generators.table_uris import ELSEWHERE_URI, ELSEWHERE_URI_OF_HADOOP
 
 chapter = Chapter("paths")
 SALES = [("id", "long"), ("item", "string")]
@@ -96,3 +97,33 @@ for name, path in (("plain", "a.parquet"), ("encoded", "p=a%20b/c d.parquet")):
         f"absolute.{name}", f"Absolute paths of data files ({name}).", "add.path", "add.path-encoding",
         portability=("absolute-paths",), bugs=("path-009",),
     )(build_absolute)  # fmt: skip
+
+
+for name, root in (("plain", ELSEWHERE_URI), ("one-slash", ELSEWHERE_URI_OF_HADOOP)):
+
+    def build_elsewhere(root: str = root) -> WrittenTable:
+        table = WrittenTable(SALES)
+        table.append([(1, "apple"), (2, "pear")], name="a b.parquet", path=f"{root}a%20b.parquet")
+        table.append([(3, "fig")])
+        table.append([(4, "nut")], name="removed.parquet", path=f"{root}removed.parquet")
+        table.remove("removed.parquet")
+        return table
+
+    chapter.case(
+        f"elsewhere.{name}", f"Data files in another directory, as of a shallow clone ({name}).",
+        "add.path", "add.path-encoding", "reconciliation.queries-see-live-files", portability=("absolute-paths",),
+    )(build_elsewhere)  # fmt: skip
+
+
+@chapter.case(
+    "elsewhere.with-vector",
+    "A deletion vector deletes rows of a data file in another directory.",
+    "add.path",
+    "deletion-vectors.honoured",
+    portability=("absolute-paths",),
+)
+def build_elsewhere_with_vector() -> WrittenTable:
+    table = WrittenTable(SALES, features=["deletionVectors"])
+    table.append([(1, "apple"), (2, "pear"), (3, "fig")], name="a.parquet", path=f"{ELSEWHERE_URI}a.parquet")
+    table.delete(lambda row: row["id"] == 2, by="stored")
+    return table

@@ -57,8 +57,32 @@ class Replace(_Operation, frozen=True):
     rows: str | None = None
 
 
+class Convert(_Operation, frozen=True):
+    """Make a table of the Parquet files in a directory that has no log, without writing them again.
+
+    The values of partition columns are in the names of directories, as Hive writes them.
+    """
+
+    schema: str
+    """Delta schema of the files and the partition columns, as JSON text; partition columns are last."""
+    partition_by: tuple[str, ...] = ()
+
+
+class Clone(_Operation, frozen=True):
+    """Create a table in an empty directory that refers to the files of another table, without copying them."""
+
+    source: str
+    """Directory of the other table, whose newest version is cloned."""
+
+
 class Append(_Operation, frozen=True):
     """Add rows."""
+
+    rows: str
+
+
+class AppendWithEvolution(_Operation, frozen=True):
+    """Add rows, and add the columns of the rows that the table does not have."""
 
     rows: str
 
@@ -69,6 +93,12 @@ class Overwrite(_Operation, frozen=True):
     rows: str
     where: Where | None = None
     """The new rows must match it too."""
+
+
+class OverwritePartitions(_Operation, frozen=True):
+    """Replace all rows of the partitions that the new rows have."""
+
+    rows: str
 
 
 class Delete(_Operation, frozen=True):
@@ -93,6 +123,10 @@ class Merge(_Operation, frozen=True):
     """Action on a row of the table that a new row matches; `update` sets all columns."""
     not_matched: Literal["insert"] | None = None
     """Action on a new row that matches no row of the table."""
+
+
+class MergeWithEvolution(Merge, frozen=True):
+    """Merge rows, and add the columns of the rows that the table does not have."""
 
 
 class Optimize(_Operation, frozen=True):
@@ -179,6 +213,21 @@ class WidenColumn(_Operation, frozen=True):
     type: str
 
 
+class SetDefault(_Operation, frozen=True):
+    """Set or remove the default of a column."""
+
+    name: ColumnPath
+    sql: str | None = None
+    """Literal in SQL; None removes the default."""
+
+
+class ClusterBy(_Operation, frozen=True):
+    """Change the columns by which new files are clustered."""
+
+    columns: tuple[ColumnPath, ...] = ()
+    """None for no clustering."""
+
+
 class AddFeature(_Operation, frozen=True):
     """Add a table feature to the protocol."""
 
@@ -206,12 +255,17 @@ class DropConstraint(_Operation, frozen=True):
 
 WriteOperation: TypeAlias = (
     Create
+    | Convert
+    | Clone
     | Replace
     | Append
+    | AppendWithEvolution
     | Overwrite
+    | OverwritePartitions
     | Delete
     | Update
     | Merge
+    | MergeWithEvolution
     | Optimize
     | Purge
     | Restore
@@ -226,6 +280,8 @@ WriteOperation: TypeAlias = (
     | RenameColumn
     | DropColumn
     | WidenColumn
+    | SetDefault
+    | ClusterBy
     | AddFeature
     | DropFeature
     | AddConstraint

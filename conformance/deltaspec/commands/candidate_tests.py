@@ -311,7 +311,9 @@ def _run(
     if run.complete and plan.select is None:
         written = plan.corpus.written or plan.corpus.written_histories
         asks_both = plan.corpus.golden and not run.golden
-        unused = judge.list_unused(plan.suites, golden=None if asks_both else run.golden, written=written)
+        unused = judge.list_unused(
+            plan.suites, golden=None if asks_both else run.golden, written=written, revision=run.revision
+        )
     groups = group_by_cause(each for each in results if each.outcome.has_failed)
     return build_report(run, capabilities, results, unused, find_contrasts(groups, results)), results
 

@@ -113,14 +113,16 @@ def plan_reports(
     return sorted(targets, key=lambda each: each.path is None)
 
 
-def write_reports(report: Report, targets: Sequence[ReportTarget], settings: RenderSettings, stdout: TextIO) -> None:
+def write_reports(
+    report: Report, targets: Sequence[ReportTarget], settings: RenderSettings, stdout: TextIO | None
+) -> None:
     """Write every report, even if one cannot be written. A file is replaced; a step summary of GitHub is extended.
 
     Args:
         report: of the run.
         targets: formats and files.
         settings: how reports are rendered.
-        stdout: stream of a text report without a file. Others are printed.
+        stdout: stream of a text report without a file; None to leave it out. Others are printed.
 
     Raises:
         InvalidUsage: a report could not be written.
@@ -135,7 +137,7 @@ def write_reports(report: Report, targets: Sequence[ReportTarget], settings: Ren
         raise faults[0]
 
 
-def _write_report(report: Report, target: ReportTarget, settings: RenderSettings, stdout: TextIO) -> None:
+def _write_report(report: Report, target: ReportTarget, settings: RenderSettings, stdout: TextIO | None) -> None:
     if target.target is not None:
         from deltaspec.report.tables_summary import TableResult
 
@@ -149,6 +151,8 @@ def _write_report(report: Report, target: ReportTarget, settings: RenderSettings
         else:
             write_file(target.path, data)
     elif target.format == "text":
+        if stdout is None:
+            return
         with translate_write_errors("stdout"):
             write_text(report, settings, stdout)
     else:

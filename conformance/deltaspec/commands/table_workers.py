@@ -20,6 +20,7 @@ from deltaspec.commands.validate_request import ReportRequest, build_request, ru
 from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import Terminated
 from deltaspec.many_tables.runs import Failure, TableRun, describe_failure
+from deltaspec.report.tables_summary import TableResult
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import ValidateCommand
@@ -48,7 +49,8 @@ class TableTask(msgspec.Struct, frozen=True):
             with redirect_stderr(StringIO()):
                 request = build_table_request(self)
                 outcome = run_command(request.request)
-                write_outcome(request, outcome, printed)
+                is_notable = TableResult.from_report(outcome.report, outcome.exit_code, 0, ()).is_notable
+                write_outcome(request, outcome, printed if is_notable else None)
         except (KeyboardInterrupt, Terminated):
             raise
         except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception

@@ -155,7 +155,7 @@ def write_outcome(request: ReportRequest, outcome: Outcome, stdout: Any) -> None
     Args:
         request: has the formats and files of the reports.
         outcome: result of the request.
-        stdout: text stream for the report that goes to stdout.
+        stdout: text stream for the report that goes to stdout; None if a text report is not needed.
 
     Raises:
         InvalidUsage: a report cannot be written.

@@ -8,6 +8,7 @@
 | row commit versions | the operation that made the version |
 | physical names of columns, names of materialized columns, id of the table | that they exist |
 | supported features that nothing uses | features that metadata needs |
+| row ids and row commit versions of a clone | nothing |
 | which statistics exist | bounds and null counts of all files, if both writers have them for all files |
 | a row that an operation writes again with the same values: whether it is a change | changes without it |
 """
@@ -25,6 +26,7 @@ from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.reference.table_changes import find_needed_features
 from deltaspec.candidates.row_comparison import list_rows
 from deltaspec.protocol.actions import Add
+from deltaspec.protocol.features import clustering
 from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
 from deltaspec.protocol.property_names import (
     CHANGE_DATA_FEED,
@@ -35,7 +37,7 @@ from deltaspec.protocol.property_names import (
 )
 from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Struct
-from deltaspec.suites.write_judging import CHANGE_TYPE, TableReader
+from deltaspec.suites.write_judging import CHANGE_TYPE, TableReader, list_clustering_columns
 
 Rows: TypeAlias = Counter[tuple[Any, ...]]
 KEY = "id"
@@ -56,6 +58,8 @@ class Labels(msgspec.Struct):
     """Newest version after each operation."""
     rows: dict[int, tuple[int, Any]] = msgspec.field(default_factory=dict)
     """Operation after which a row id appeared first, and key of its row."""
+    is_clone: bool = False
+    """Whether the files are those of another table: the protocol does not say which row ids their rows have."""
 
     def name_version(self, version: int) -> int:
         """Return the number of the operation that made a version."""
@@ -120,10 +124,11 @@ def read_facts(table: str, reader: TableReader, labels: Labels, first: int, *, h
     ids = rows.select(_ROW_IDS) if tracks else None
     rows = rows.drop_columns(_ROW_IDS) if tracks else rows
     domains = answer.domains or {}
+    schema = json.loads(state.metadata.schema_string)
     records = configuration.get(CHANGE_DATA_FEED) == "true"
     return Facts(
         {
-            "schema": _describe_schema(json.loads(state.metadata.schema_string)),
+            "schema": _describe_schema(schema),
             "partition columns": list(state.metadata.partition_columns),
             "properties": {
                 name: _ANY if name in _FREE_PROPERTIES else text for name, text in sorted(configuration.items())
@@ -131,11 +136,12 @@ def read_facts(table: str, reader: TableReader, labels: Labels, first: int, *, h
             "missing features": sorted(find_needed_features(state.schema, configuration) - _list_features(state)),
             "transactions": answer.transactions,
             "domains": {name: _ANY if name.startswith("delta.") else text for name, text in sorted(domains.items())},
+            "clustering columns": list_clustering_columns(schema["fields"], domains.get(clustering.DOMAIN)),
             "name and description": (state.metadata.name, state.metadata.description),
             "format": (state.metadata.format.provider, dict(state.metadata.format.options)),
         },
         Counter(list_rows(rows)),
-        None if ids is None else labels.name_rows(rows.column(KEY).to_pylist(), ids),
+        None if ids is None or labels.is_clone else labels.name_rows(rows.column(KEY).to_pylist(), ids),
         _read_changes(reader, first, version) if records and had_changes else None,
         summarize_statistics(state),
         {"supported features": sorted(_list_features(state)), "files": len(state.snapshot.files)},

@@ -13,6 +13,7 @@ import msgspec
 
 from deltaspec.differential.performing import Comparison
 from deltaspec.suites.outcomes import build_signature
+from deltaspec_generators.histories.purposes import Purpose
 
 Verdict: TypeAlias = Literal["finding", "corrected", "divergence", "unknown"]
 """A fault of the engine with a page in `reports/findings`; a fault of the kit that was corrected; silence of the
@@ -39,19 +40,37 @@ class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: int
     number: int
+    purposes: tuple[Purpose, ...] = ()
     seconds: float
+    cpu_seconds: float = 0.0
+    """CPU time of both writers, and of other histories at the same time; 0 if it was not measured."""
     titles: tuple[str, ...]
     """One line for each operation."""
     differences: tuple[FoundDifference, ...]
     counts: dict[str, int]
 
     @classmethod
-    def of(cls, seed: int, number: int, done: Comparison, seconds: float) -> HistoryResult:
+    def of(
+        cls,
+        seed: int,
+        number: int,
+        purposes: tuple[Purpose, ...],
+        done: Comparison,
+        seconds: float,
+        cpu_seconds: float,
+    ) -> HistoryResult:
         """Return the result of a comparison."""
         found = tuple(FoundDifference(each.aspect, each.message, each.steps) for each in done.differences)
         counts = {name: count for name, count in sorted(done.counts.items()) if count}
         return cls(
-            seed=seed, number=number, seconds=seconds, titles=tuple(done.titles), differences=found, counts=counts
+            seed=seed,
+            number=number,
+            purposes=purposes,
+            seconds=seconds,
+            cpu_seconds=cpu_seconds,
+            titles=tuple(done.titles),
+            differences=found,
+            counts=counts,
         )
 
 
@@ -167,10 +186,11 @@ _HEAD = """# Delta Spark and the reference writer on the same histories
 
 `nox -s differential` writes this page. Both writers perform the same random histories, each on a separate table. The
 reference reader reads both tables after every operation, and these facts must be equal: schema, partition columns,
-properties, transactions, domains, rows, row ids, row commit versions, changes, numbers of live rows, bounds and null
-counts; also which operations are refused. Delta Spark reads the rows of the second table after every operation, and at
-the end the snapshot, a past version and all changes of both. Every tenth history ends with a validation of both tables
-at level rows. `conformance/deltaspec/differential/facts.py` lists the choices that the protocol leaves to the writer.
+properties, transactions, domains, clustering columns, rows, row ids, row commit versions, changes, numbers of live
+rows, bounds and null counts. Both must also refuse the same operations. Delta Spark reads the rows of the second table
+after every third operation and at the end, and then the snapshot, a past version and all changes of both. Every tenth
+history ends with a validation of both tables at level rows. `conformance/deltaspec/differential/facts.py` lists the
+choices that the protocol leaves to the writer.
 """
 
 

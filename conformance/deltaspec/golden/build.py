@@ -42,6 +42,7 @@ from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.requirements import load_requirements
 from deltaspec_generators.table_files import encode_table
 from deltaspec_generators.table_state import WrittenState
+from deltaspec_generators.table_uris import get_elsewhere
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.values.arrow_values import to_plain_values
 
@@ -90,6 +91,7 @@ def build_case(case: GoldenCase, *, command: str = COMMAND) -> BuiltCase:
         expect = _expect_defect(case, version)
     else:
         files |= {f"delta/{path}": data for path, data in encode_table(table.files).items()}
+        files |= {f"{get_elsewhere(Path('delta'))}/{path}": data for path, data in table.files.elsewhere.items()}
         questions = list_questions(table, conditions=_parse_conditions(case), drawn=case.predicates)
         newest = table.versions[-1]
         latest = f"{_LATEST}table_content/rows.parquet"

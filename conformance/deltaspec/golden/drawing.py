@@ -70,7 +70,8 @@ class DrawnCases(msgspec.Struct, frozen=True):
         try:
             while True:
                 table = draw_restricted_table(choices, self.restrictions)
-                # exports cannot replace absolute paths in checkpoints, and have no place for files elsewhere
+                # Exports cannot replace absolute paths in checkpoints. Cases of a generator version never change, and
+                # when this one began, they had no files elsewhere.
                 if not (table.files.elsewhere or (_has_absolute_paths(table) and table.files.checkpoints)):
                     return table
         except NoSuchTable as fault:
@@ -85,6 +86,7 @@ class DrawnCases(msgspec.Struct, frozen=True):
             tuple(list_table_requirements(table)) or (_ALWAYS_TESTED,),
             lambda: table,
             since="" if self.restrictions.revision == "current" else self.restrictions.revision,
+            until="r2" if any(each.state.row_id_action for each in table.versions) else "",
             portability=_list_obstacles(table),
         )
 

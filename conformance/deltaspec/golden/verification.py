@@ -32,7 +32,7 @@ from deltaspec.report.report_types import FEATURE_PREFIX
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import ignore_progress
 from deltaspec.validation.run import run_embedded
-from deltaspec_generators.table_uris import TABLE_URI
+from deltaspec_generators.table_uris import get_elsewhere, replace_table_uri
 
 CATALOG_SPEC = "specs-x/catalog-snapshot.json"
 """Spec of every table that a catalog manages."""
@@ -68,10 +68,11 @@ def verify_case(case: StoredCase) -> Verification:
 def _copy_table(case: StoredCase, table: Path) -> None:
     """Copy a table with the modification times that its specs state, and with its absolute paths."""
     shutil.copytree(case.folder / "delta", table)
+    elsewhere = get_elsewhere(case.folder / "delta")
+    if elsewhere.is_dir():
+        shutil.copytree(elsewhere, get_elsewhere(table))
     for path in table.rglob("*.json"):
-        data = path.read_bytes()
-        if TABLE_URI.encode() in data:
-            path.write_bytes(data.replace(TABLE_URI.encode(), f"{table.as_uri()}/".encode()))
+        path.write_bytes(replace_table_uri(path.read_bytes(), f"{table.as_uri()}/"))
     if "specs-x/timestamps.json" in case.listed.sha256:
         times = json.loads(case.read_file("specs-x/timestamps.json"))["modificationTimes"]
         for name, moment in times.items():
@@ -159,15 +160,10 @@ def _compare(case: StoredCase, reference: InProcess, table: Path, path: str, doc
             return _compare_rows(case, path, rows)
         case "state":
             answer = reference.snapshot(Snapshot(location, want=_ALL_WANTED))
-            expected = document["expected"]
-            uri = f"{table.as_uri()}/"
-            files = {
-                each.path.replace(uri, TABLE_URI): (each.deletion_vector_id or "").replace(uri, TABLE_URI)
-                for each in answer.files or ()
-            }
+            expected = replace_table_uri(document["expected"], f"{table.as_uri()}/")
             actual = {
                 "version": answer.version,
-                "files": files,
+                "files": {each.path: each.deletion_vector_id or "" for each in answer.files or ()},
                 "transactions": answer.transactions,
                 "domains": answer.domains,
             }

@@ -36,6 +36,8 @@ from deltaspec.version import __version__
 
 _SUITES = (*get_args(SuiteName), FAULTS)
 _FAULTS = [each.value for each in Fault]
+_OTHER_KINDS = ("revision", "check", "operation", "chapter")
+"""Kinds of rows after the features, except faults."""
 
 
 def build_matrix(paths: Sequence[Path]) -> Matrix:
@@ -86,11 +88,12 @@ def _count_right_reads(counts: RowCounts) -> int:
 def _require_other_questions(run: EngineRun, others: Sequence[EngineRun], path: Path) -> None:
     """Raise `InvalidUsage` if two reports would count the same cases twice."""
     for other in others:
-        same = (run.seed, run.tables, run.imported, run.golden) == (
+        same = (run.seed, run.tables, run.imported, run.golden, run.revision) == (
             other.seed,
             other.tables,
             other.imported,
             other.golden,
+            other.revision,
         )
         if same and set(run.suites) & set(other.suites):
             raise InvalidUsage(f"{path}: {other.report} already answers the same questions")
@@ -115,7 +118,7 @@ def _add(total: RowCounts, found: RowCounts) -> None:
 
 
 def _build_rows(engines: Sequence[str], counts: dict[str, RowCounts]) -> tuple[Row, ...]:
-    """Return the rows: all tables, features by number of cases, tables without features, chapters, faults."""
+    """Return the rows: all tables, features by number of cases, tables without features, and the other kinds."""
     sizes: Counter[str] = Counter()
     for of_engine in counts.values():
         for row, by_suite in of_engine.items():
@@ -130,10 +133,11 @@ def _build_rows(engines: Sequence[str], counts: dict[str, RowCounts]) -> tuple[R
 
 def _get_row_order(row: str, sizes: Counter[str]) -> tuple[int, int, str]:
     kind, _, name = row.partition(":")
-    if kind == "chapter":
-        return 3, 0, name
     if kind == "fault":
-        return 4, _FAULTS.index(name) if name in _FAULTS else len(_FAULTS), name
+        return len(_OTHER_KINDS) + 3, _FAULTS.index(name) if name in _FAULTS else len(_FAULTS), name
+    if kind in _OTHER_KINDS:
+        suite = name.partition(".")[0]
+        return _OTHER_KINDS.index(kind) + 3, _SUITES.index(suite) if kind == "check" and suite in _SUITES else 0, name
     if row == ALL_TABLES:
         return 0, 0, name
     return (2, 0, name) if name == NO_FEATURE else (1, -sizes[row], name)

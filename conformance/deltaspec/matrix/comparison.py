@@ -18,6 +18,7 @@ from deltaspec.matrix.model import (
     Failure,
     Matrix,
 )
+from deltaspec.protocol.revisions import Revision
 from deltaspec.suites.outcomes import build_signature
 from deltaspec.suites.subjects import DRAWN, HISTORY
 
@@ -105,7 +106,9 @@ def _has_case(failure: Failure, own: EngineRun, run: EngineRun) -> bool:
         number = failure.case.partition(".")[2]
         return run.seed == own.seed and number.isdecimal() and int(number) < run.trials.get(failure.check, 0)
     kind, _, name = failure.case.partition("/")[2].partition(".")
+    kind, _, revision = kind.partition("-")
     if kind in (DRAWN, HISTORY) and not (run.imported or run.golden):
         seed, _, number = name.partition(".")
-        return seed == str(run.seed) and number.isdecimal() and int(number) < run.tables
+        is_same = (seed, revision or Revision.CURRENT) == (str(run.seed), run.revision)
+        return is_same and number.isdecimal() and int(number) < run.tables
     return (run.imported, run.golden) == (own.imported, own.golden)

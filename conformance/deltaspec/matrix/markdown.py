@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from deltaspec.matrix.causes import group_failures
 from deltaspec.matrix.model import Comparison, Counts, Engine, Matrix, Row, sum_counts
-from deltaspec.matrix.wording import describe_change, describe_run, get_row_title
+from deltaspec.matrix.wording import SECTIONS, describe_change, describe_run, get_row_title
 from deltaspec.report.text import count, escape_text
 
 _CHARACTERS = 300
 _CHANGES_SHOWN = 50
+_BREAKS_SHOWN = 2
 LEGEND = (
     "A cell has the right answers of all cases that were asked; then how many tables were *refused* as declared, and "
     "how many cases *crashed* or were *not asked*. A case that was not asked never counts as passed. A table counts "
@@ -17,20 +18,17 @@ LEGEND = (
 
 
 def render_markdown(matrix: Matrix) -> str:
-    """Return the document: engines, features and suites by engine, faults, causes of failures, gaps of reports."""
+    """Return the document: engines, each kind of row by engine, causes of failures, gaps of reports."""
     read = [row for row in matrix.rows if row.kind in ("all", "feature")]
-    chapters = [row for row in matrix.rows if row.kind == "chapter"]
-    faults = [row for row in matrix.rows if row.kind == "fault"]
     lines = ["# Conformance matrix", "", LEGEND, "", *_engines(matrix)]
     if matrix.comparison:
         lines += ["", "## Changes", "", *_comparison(matrix.comparison)]
     lines += ["", "## Features", "", *_rows(matrix.engines, read)]
     lines += ["", "## Suites", "", *_suites(matrix)]
-    if chapters:
-        lines += ["", "## Golden cases by chapter", "", *_rows(matrix.engines, chapters)]
-    if faults:
-        writers = [each for each in matrix.engines if any(each.id in row.cells for row in faults)]
-        lines += ["", "## Writers under faults", "", *_rows(writers, faults)]
+    for kind, title, note in SECTIONS:
+        if rows := [row for row in matrix.rows if row.kind == kind]:
+            engines = [each for each in matrix.engines if any(each.id in row.cells for row in rows)]
+            lines += ["", f"## {title}", "", note, "", *_rows(engines, rows)]
     lines += ["", "## Failures", "", *_failures(matrix)]
     if matrix.gaps:
         lines += ["", "## What the reports do not hold", ""]
@@ -78,7 +76,8 @@ def _failures(matrix: Matrix) -> Iterable[str]:
         link = f" ([details]({cause.link}))" if cause.link.startswith("https://") and " " not in cause.link else ""
         listed = "" if cause.is_listed else " **(not listed)**"
         yield f"- {count(len(cause.failures), 'case')}: {_escape(cause.title)}{listed}{link}"
-        yield f"  `{_code(first.replay)}`"
+        breaks = ", ".join(f"`{_code(each)}`" for each in cause.breaks[:_BREAKS_SHOWN])
+        yield f"  `{_code(first.replay)}`" + (f" breaks {breaks}" if breaks else "")
 
 
 def _comparison(comparison: Comparison) -> Iterable[str]:

@@ -12,7 +12,7 @@ FORMAT_VERSION = 1
 ALL_TABLES = "all"
 """Id of the row that counts every case once, except trials with faults."""
 
-RowKind = Literal["all", "feature", "chapter", "fault"]
+RowKind = Literal["all", "feature", "revision", "check", "operation", "chapter", "fault"]
 FailedOutcome = Literal["failed", "crashed"]
 
 
@@ -74,6 +74,8 @@ class EngineRun(msgspec.Struct, frozen=True, kw_only=True):
     """Directory of imported cases, which then are the only ones."""
     golden: bool
     """Whether the golden cases were asked, which then are the only ones."""
+    revision: str = "current"
+    """Revision of the drawn tables."""
     seconds: float
     complete: bool
     """Whether every case was run."""
@@ -92,10 +94,14 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row: all tables, tables with a reader feature, golden cases of a chapter, or trials with a fault."""
+    """A row of the matrix.
+
+    It counts all tables, tables with a reader feature, drawn tables of an earlier revision, cases of one check,
+    operations of one kind that writers performed, golden cases of a chapter, or trials with a fault.
+    """
 
     id: str
-    """`all`, or kind and name: `feature:deletionVectors`, `fault:kill`."""
+    """`all`, or kind and name: `feature:deletionVectors`, `operation:merge`, `fault:kill`."""
     kind: RowKind
     name: str
     """`none` stands for tables that need no reader feature, and for trials without a fault."""
@@ -121,6 +127,10 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     known_failure: str
     """Reason of the entry of the known failures that lists it; empty if it is not listed."""
     known_link: str
+    cause: str = ""
+    """What is wrong, in words that failures with the same cause share; empty in an earlier matrix."""
+    breaks: tuple[str, ...] = ()
+    """Requirements that the engine breaks, the most specific first, if the answer shows them."""
     message: str
     history: tuple[str, ...]
     """Operations that produced the table."""

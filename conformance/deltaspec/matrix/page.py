@@ -12,8 +12,8 @@ import msgspec
 from deltaspec.matrix.causes import Cause, group_failures
 from deltaspec.matrix.explanation import explain_message
 from deltaspec.matrix.matrix_file import compute_digest
-from deltaspec.matrix.model import ALL_TABLES, Counts, Engine, Failure, Matrix, Row, sum_counts
-from deltaspec.matrix.wording import CHANGES, describe_run, get_row_title
+from deltaspec.matrix.model import ALL_TABLES, Counts, Engine, Failure, Matrix, Row, RowKind, sum_counts
+from deltaspec.matrix.wording import CHANGES, SECTIONS, describe_run, get_row_title
 from deltaspec.pages.renderer import render_page
 from deltaspec.report.text import escape_text
 from deltaspec.requirements import load_requirements
@@ -27,8 +27,7 @@ READING_NOTE = (
     "Right answers of the cases that were asked. A table counts for each of its features, so the rows do not add up. "
     "Choose a cell to see its failures; the arrow keys move between cells."
 )
-GOLDEN_NOTE = "Tables written by hand for one requirement each; they are part of the rows above, too."
-FAULTS_NOTE = "Trials after which the table was right. A writer that is killed or has no space may lose nothing."
+CORNERS = {"check": "Check", "operation": "Operation", "revision": "Revision", "chapter": "Chapter", "fault": "Trials"}
 OUTCOMES = {
     "passed": "right answer",
     "refused": "refused as declared: the engine does not declare a feature of the table",
@@ -45,9 +44,7 @@ def render_html(matrix: Matrix) -> str:
         (most for most in _DESCRIBED_CASES if len(_encode(matrix, causes, most)) <= MOST_DETAIL_BYTES),
         _DESCRIBED_CASES[-1],
     )
-    features, chapters, faults = (
-        [row for row in matrix.rows if row.kind in kinds] for kinds in (("all", "feature"), ("chapter",), ("fault",))
-    )
+    features = [row for row in matrix.rows if row.kind in ("all", "feature")]
     named = sorted({requirement for each in matrix.failures for requirement in each.requirements})
     return render_page(
         "matrix",
@@ -57,8 +54,7 @@ def render_html(matrix: Matrix) -> str:
         total=sum((matrix.get_total(engine.id) for engine in matrix.engines), Counts()),
         tables=[
             _build_table(matrix, "Reading and writing", "Tables", READING_NOTE, features, matrix.suites),
-            _build_table(matrix, "Golden cases by chapter", "Chapter", GOLDEN_NOTE, chapters, matrix.suites),
-            _build_table(matrix, "Writers under faults", "Trials", FAULTS_NOTE, faults, ()),
+            *(_build_section(matrix, *section) for section in SECTIONS),
         ],
         not_asked=_group_not_asked(matrix),
         causes=causes,
@@ -120,6 +116,13 @@ def _build_table(matrix: Matrix, title: str, corner: str, note: str, rows: list[
     return Table(title, corner, note, engines, groups)
 
 
+def _build_section(matrix: Matrix, kind: RowKind, title: str, note: str) -> Table:
+    """Return the table of one kind of rows; only chapters and revisions have rows for suites."""
+    rows = [row for row in matrix.rows if row.kind == kind]
+    suites = matrix.suites if kind in ("chapter", "revision") else ()
+    return _build_table(matrix, title, CORNERS[kind], note.replace("*", ""), rows, suites)
+
+
 def _group_not_asked(matrix: Matrix) -> list[tuple[str, str, list[tuple[str, int]]]]:
     """Return suite, reason, and the number of cases of each engine, in the order of suites."""
     found: dict[tuple[str, str], dict[str, int]] = {}
@@ -140,10 +143,12 @@ def _get_statement(requirement: str) -> str:
 
 
 def _list_cause_rows(matrix: Matrix, cause: Cause) -> list[str]:
-    """Return the rows in which a cause counts, by how often."""
+    """Return the features, chapters and faults in which a cause counts, by how often."""
     found: dict[str, int] = {}
     for index in cause.failures:
         for row in matrix.failures[index].rows:
+            if row.startswith("check:"):
+                continue
             found[row] = found.get(row, 0) + 1
     return sorted(found, key=lambda row: (-found[row], row))
 

@@ -12,12 +12,14 @@ from deltaspec.faults import trials
 from deltaspec.faults.rendering import build_repeat_command
 from deltaspec.faults.trials import FaultReport
 from deltaspec.matrix.model import ALL_TABLES, Counts, EngineRun, FailedOutcome, Failure, NotAsked
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.text import count
 from deltaspec.suites import results
+from deltaspec.suites.causes import group_by_cause
 from deltaspec.suites.checks import WRITE_SUITES
-from deltaspec.suites.outcomes import CaseResult, Outcome
+from deltaspec.suites.outcomes import CaseResult, Cause, Outcome, build_signature
 from deltaspec.suites.rendering import build_replay_command
-from deltaspec.suites.results import NO_FEATURE, SuiteReport
+from deltaspec.suites.results import NO_FEATURE, UNDECLARED_FEATURES, SuiteReport
 
 AnyReport: TypeAlias = SuiteReport | FaultReport
 RowCounts: TypeAlias = dict[str, dict[str, Counts]]
@@ -64,10 +66,15 @@ def describe_run(report: AnyReport, name: str) -> EngineRun:
     suites: tuple[str, ...]
     if isinstance(report, FaultReport):
         candidate, suites, faults = " ".join(report.run.candidates), (FAULTS,), report.run.trials
-        tables, imported, golden = 0, "", False
+        tables, imported, golden, revision = 0, "", False, Revision.CURRENT.value
     else:
         candidate, suites, faults = report.run.candidate, report.run.suites, {}
-        tables, imported, golden = report.run.tables, report.run.imported, report.run.golden
+        tables, imported, golden, revision = (
+            report.run.tables,
+            report.run.imported,
+            report.run.golden,
+            report.run.revision,
+        )
     return EngineRun(
         report=name,
         deltaspec=run.deltaspec,
@@ -78,6 +85,7 @@ def describe_run(report: AnyReport, name: str) -> EngineRun:
         trials=faults,
         imported=imported,
         golden=golden,
+        revision=revision,
         seconds=run.seconds,
         complete=run.complete,
     )
@@ -104,6 +112,7 @@ def list_failures(report: AnyReport, engine: str, name: str) -> list[Failure]:
                 reported=each.outcome.value,
                 known_failure="",
                 known_link="",
+                cause=build_signature(each.message),
                 message=each.message,
                 history=each.history,
                 requirements=(),
@@ -112,6 +121,8 @@ def list_failures(report: AnyReport, engine: str, name: str) -> list[Failure]:
             for each in report.trials
             if each.outcome not in (*_PASSED, Outcome.NOT_ASKED)
         ]
+    failed = [each for each in report.cases if each.outcome not in (*_PASSED, Outcome.NOT_ASKED)]
+    causes = _find_causes(failed)
     return [
         Failure(
             engine=engine,
@@ -119,27 +130,40 @@ def list_failures(report: AnyReport, engine: str, name: str) -> list[Failure]:
             case=each.case,
             suite=each.suite,
             check=each.check,
-            rows=_list_rows(each),
+            rows=_list_rows(each, report),
             outcome=_get_outcome(each),
             reported=each.outcome.value,
             known_failure=each.known_failure,
             known_link=each.known_link,
+            cause=causes[each.case].title,
+            breaks=causes[each.case].breaks,
             message=each.message,
             history=each.history,
             requirements=each.requirements,
             replay=build_replay_command(each, report.run.candidate, report.run.imported),
         )
-        for each in report.cases
-        if each.outcome not in (*_PASSED, Outcome.NOT_ASKED)
+        for each in failed
     ]
 
 
-def _list_rows(result: CaseResult) -> tuple[str, ...]:
-    """Return the rows of the table's features and chapter. A report does not have the features of a written table."""
+def _find_causes(failed: Iterable[CaseResult]) -> dict[str, Cause]:
+    """Return the cause of each case: as few as possible for all with one listed reason, and for those without."""
+    by_reason: dict[str, list[CaseResult]] = {}
+    for each in failed:
+        by_reason.setdefault(each.known_failure, []).append(each)
+    groups = [group for found in by_reason.values() for group in group_by_cause(found)]
+    return {case.case: group.cause for group in groups for case in group.cases}
+
+
+def _list_rows(result: CaseResult, report: SuiteReport) -> tuple[str, ...]:
+    """Return the rows in which a case counts. A report does not have the features of a written table."""
+    rows = [f"check:{result.check}"] if report.checks else []
     if result.suite in WRITE_SUITES:
-        return ()
-    rows = [f"feature:{feature}" for feature in result.features or (NO_FEATURE,)]
-    return (*rows, *([f"chapter:{result.golden_chapter}"] if result.golden_chapter else []))
+        return tuple(rows)
+    rows = [*(f"feature:{feature}" for feature in result.features or (NO_FEATURE,)), *rows]
+    rows += [f"chapter:{result.golden_chapter}"] if result.golden_chapter else []
+    rows += [f"revision:{report.run.revision}"] if report.run.revision != Revision.CURRENT else []
+    return tuple(rows)
 
 
 def _get_outcome(result: CaseResult) -> FailedOutcome:
@@ -185,13 +209,36 @@ def count_cases(report: AnyReport, failures: Iterable[Failure]) -> RowCounts:
     for feature, outcomes in report.features.items():
         rows[f"feature:{feature}"] = {suite: each for suite, each in outcomes.items() if suite not in WRITE_SUITES}
     rows |= {f"chapter:{chapter}": outcomes for chapter, outcomes in report.chapters.items()}
-    return {
+    rows |= {f"check:{name}": {name.partition(".")[0]: outcomes} for name, outcomes in report.checks.items()}
+    if report.run.revision != Revision.CURRENT:
+        rows[f"revision:{report.run.revision}"] = report.outcomes
+    return count_operations(report) | {
         row: {
             suite: _count(each, crashes[row, suite], _count_refusals(report, row) if suite == "refuse" else 0)
             for suite, each in outcomes.items()
         }
         for row, outcomes in rows.items()
         if outcomes
+    }
+
+
+def count_operations(report: SuiteReport) -> RowCounts:
+    """Count the operations that a writer performed, by kind; one that the protocol forbids is to be refused."""
+    found: dict[str, dict[str, int]] = {}
+    for suite in WRITE_SUITES:
+        for name, number in report.counts.get(suite, {}).items():
+            kind, colon, outcome = name.partition(": ")
+            if colon:
+                found.setdefault(kind, {})[outcome] = number
+    return {
+        f"operation:{kind}": {
+            "write": Counts(
+                passed=outcomes.get("done", 0) + outcomes.get("refused", 0),
+                failed=outcomes.get("failed", 0),
+                not_asked=outcomes.get("not supported", 0),
+            )
+        }
+        for kind, outcomes in found.items()
     }
 
 
@@ -215,7 +262,9 @@ def _count_refusals(report: SuiteReport, row: str) -> int:
     refusals, (kind, _, name) = report.declared_refusals, row.partition(":")
     if refusals is not None:
         by_name = {"feature": refusals.features, "chapter": refusals.chapters}
-        return refusals.total if kind == ALL_TABLES else by_name[kind].get(name, 0)
+        if kind in by_name:
+            return by_name[kind].get(name, 0)
+        return refusals.total if kind in (ALL_TABLES, "revision") or name == UNDECLARED_FEATURES else 0
     if kind != "feature" or name in (*report.candidate.reader_features, NO_FEATURE):
         return 0  # an earlier release did not count them apart
     return report.features[name].get("refuse", {}).get(Outcome.PASSED, 0)  # all its tables must be refused

@@ -155,6 +155,11 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
         return self.expression()
 
     @cached_property
+    def answer(self) -> pl.Expr:
+        """The expression as a column that has the code as its name."""
+        return self.built_expression.alias(self.code)
+
+    @cached_property
     def reads(self) -> tuple[str, ...]:
         """Columns of the view that the expression reads, in the view's order."""
         used = set(self.built_expression.meta.root_names())

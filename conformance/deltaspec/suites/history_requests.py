@@ -6,13 +6,18 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from deltaspec.candidates.messages import Apply, Capabilities
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
+from deltaspec.protocol.files.partition_values import serialize_partition_value
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
 from deltaspec_generators.histories.kinds import FEATURES_OF_STEPS, STEPS_OF_THE_KIT
-from deltaspec_generators.histories.plain_table import PlainTable, build_empty_table
+from deltaspec_generators.histories.plain_table import PlainTable, Row, add_columns_of_rows, build_empty_table
 
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_ESCAPED = "\"#%'*/:=?\\\x7f{[]^"
+"""Characters of partition values that Hive escapes in names of directories, besides control characters."""
 STEP_ARGUMENTS = {"step": "version", "start_step": "start", "end_step": "end"}
 """Arguments that are numbers of steps, and the arguments with versions that replace them."""
 
@@ -27,12 +32,18 @@ def build_request(
         step: the operation.
         before: content of the table before the operation; None if the table does not exist yet.
         versions: newest version after each earlier step.
-        rows: file to write the rows of the operation to.
+        rows: file to write the rows of the operation to; the files of `convert` are written into the table's directory.
     """
-    fields = {name: value for name, value in step.operation.items() if name != "tree"}
+    fields = {name: value for name, value in step.operation.items() if name not in ("tree", "new_columns")}
+    if step.kind == "convert":
+        write_files(Path(table), build_empty_table(fields), fields.pop("rows"))
+    if step.kind == "clone":
+        fields["source"], table = str(table), name_clone(table)
     if fields.get("rows") is not None:
         replaces = step.kind in ("create", "replace")
         content = build_empty_table(fields) if replaces else before or PlainTable()
+        if "new_columns" in step.operation:
+            content = add_columns_of_rows(content, step.operation)
         names = [each.name for each in content.columns if any(each.name in row for row in fields["rows"])]
         found = content.build_arrow(fields["rows"], names)
         with pa.ipc.new_file(str(rows), found.schema) as writer:
@@ -43,6 +54,31 @@ def build_request(
             fields[argument] = versions[fields.pop(name)]
     commit = msgspec.convert(step.commit, CommitOptions) if step.commit else None
     return Apply(str(table), parse_operation(fields), commit)
+
+
+def name_clone(table: Path | str) -> Path:
+    """Return the directory of the clone of a table."""
+    return Path(table).with_name(f"{Path(table).name}-clone")
+
+
+def write_files(table: Path, content: PlainTable, rows: Sequence[Row]) -> None:
+    """Write rows as Parquet files of at most two rows, below directories that have the values of partition columns."""
+    parts: dict[str, list[Row]] = {}
+    kinds = {each.name: each.type for each in content.parse_schema().fields}
+    for row in rows:
+        values = [(name, serialize_partition_value(row[name], kinds[name])) for name in content.partition_by]
+        folder = "/".join(f"{name}={_NULL_PARTITION if text is None else _escape(text)}" for name, text in values)
+        parts.setdefault(folder, []).append(row)
+    names = [each.name for each in content.columns if each.name not in content.partition_by]
+    for folder, found in parts.items():
+        (table / folder).mkdir(parents=True, exist_ok=True)
+        for start in range(0, len(found), 2):
+            pq.write_table(content.build_arrow(found[start : start + 2], names), table / folder / f"{start}.parquet")
+
+
+def _escape(text: str) -> str:
+    """Return the text of a partition value as Hive writes it in the name of a directory."""
+    return "".join(f"%{ord(each):02X}" if each in _ESCAPED or each < " " else each for each in text)
 
 
 def find_undeclared(operation: Mapping[str, Any], capabilities: Capabilities) -> str | None:

@@ -11,8 +11,8 @@
     until = 2027-01-31                       # optional: the last day on which the entry counts
 
 A run fails if a listed case passes or fails in another way, or if an entry matches nothing: the list stays true or is
-corrected. One file serves runs over golden cases (`*/golden.…`) and over other tables: a run does not require globs of
-the other kind to match.
+corrected. One file serves runs over golden cases (`*/golden.…`), over drawn tables of earlier revisions
+(`*/drawn-r1.…`) and over other tables: a run does not require globs of the other kinds to match.
 """
 
 import datetime
@@ -28,6 +28,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.protocol.revisions import Revision
 from deltaspec.suites.checks import CATALOG_SUITES, SUITES, WRITE_SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, build_pattern
 
@@ -108,20 +109,28 @@ class KnownFailures:
             found=result.outcome,
         )
 
-    def list_unused(self, suites: Iterable[str], *, golden: bool | None = False, written: bool = True) -> list[str]:
+    def list_unused(
+        self,
+        suites: Iterable[str],
+        *,
+        golden: bool | None = False,
+        written: bool = True,
+        revision: str = Revision.CURRENT,
+    ) -> list[str]:
         """Return a line for each glob that matched no case but names suites and tables of the run, or any.
 
         Args:
             suites: suites of the run.
             golden: whether the run asked about golden cases only; None if it asked about them and others.
             written: whether it asked about the written tables.
+            revision: revision of its drawn tables.
         """
         asked = set(suites)
         unmatched = [(glob, each) for each in self._entries for glob in each.cases if glob not in each.matched]
         return [
             f"{glob} ({each.reason})"
             for glob, each in unmatched
-            if _list_suites(glob) <= asked and _names_table_of_run(glob, golden, written)
+            if _list_suites(glob) <= asked and _names_table_of_run(glob, golden, written, revision)
         ]
 
 
@@ -131,10 +140,13 @@ def _is_listed(entry: KnownFailure, result: CaseResult) -> bool:
     return is_warning or result.outcome is entry.outcome
 
 
-def _names_table_of_run(glob: str, golden: bool | None, written: bool) -> bool:
+def _names_table_of_run(glob: str, golden: bool | None, written: bool, revision: str) -> bool:
     """Return whether a run asked about the kind of table that a glob names; a glob for any kind names it."""
     table = glob.partition("/")[2]
     if golden is not None and table.startswith("golden.") != golden:
+        return False
+    drawn, _, named = table.partition(".")[0].partition("-")
+    if drawn == "drawn" and (named or Revision.CURRENT) != revision:
         return False
     return written or not table.startswith(_WRITTEN_TABLES)
 

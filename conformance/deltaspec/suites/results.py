@@ -64,6 +64,8 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
     """Number of cases by reader feature and outcome; a table counts for each of its features, or for `none`."""
     chapters: dict[str, dict[str, dict[str, int]]] = {}
     """The same by chapter of the golden cases."""
+    checks: dict[str, dict[str, int]] = {}
+    """Number of cases by check and outcome; empty in reports of earlier releases."""
     declared_refusals: DeclaredRefusals | None = None
     """Passed cases that are such refusals; None in reports of earlier releases."""
     counts: dict[str, dict[str, int]]
@@ -136,7 +138,9 @@ def build_report(
             not_asked.setdefault(each.check, Counter())[each.message] += 1
     by_feature: dict[str, list[CaseResult]] = {}
     by_chapter: dict[str, list[CaseResult]] = {}
+    by_check: dict[str, list[CaseResult]] = {}
     for each in results:
+        by_check.setdefault(each.check, []).append(each)
         if each.golden_chapter:
             by_chapter.setdefault(each.golden_chapter, []).append(each)
         for feature in each.features or (NO_FEATURE,):
@@ -149,6 +153,7 @@ def build_report(
         outcomes=_count_in_order(results),
         features={feature: _count_in_order(found) for feature, found in sorted(by_feature.items())},
         chapters={chapter: _count_in_order(found) for chapter, found in sorted(by_chapter.items())},
+        checks={name: count_outcomes(found)[found[0].suite] for name, found in sorted(by_check.items())},
         declared_refusals=DeclaredRefusals(
             total=len(refused),
             features=dict(sorted(Counter(feature for each in refused for feature in each.features).items())),

@@ -17,6 +17,7 @@ from deltaspec.candidates.reference.log_reader import LoadedTable, LogReader
 from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.model.features.identity_values import find_value_faults
 from deltaspec.protocol.actions import Protocol
+from deltaspec.protocol.features import clustering
 from deltaspec.protocol.features.constraints import DEFAULT
 from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
 from deltaspec.protocol.property_names import CHANGE_DATA_FEED, CONSTRAINT_PREFIX, IN_COMMIT_TIMESTAMPS, ROW_TRACKING
@@ -38,6 +39,7 @@ from deltaspec.suites.write_judging import (
     describe_files,
     find_newest_version,
     get_clock_ms,
+    list_clustering_columns,
     validate_table,
 )
 from deltaspec_generators.choices import SeededChoices
@@ -114,6 +116,8 @@ class _Run:
         self.versions: list[int] = []
         self.row_ids = RowIdJudge()
         self.table_id: str | None = None
+        self.is_clone = False
+        """Whether the table refers to the files of another one."""
         self.digests = self._read_digests()
         self.started_ms = 0
         """Time of the last request, in milliseconds since the epoch."""
@@ -164,6 +168,8 @@ class _Run:
             return False
         self.done.count("operations", "operations")
         self.outcome = "refused" if isinstance(answer, Refused) else "done"
+        if step.kind == "clone" and self.outcome == "done":
+            newest = self._use_clone(Path(request.table))
         self._judge_files(step, may_remove=step.kind in _REMOVES_FILES and self.outcome == "done")
         if cleanup is not None and self.outcome == "done":
             self._judge_cleanup(cleanup)
@@ -186,14 +192,23 @@ class _Run:
         assert isinstance(answer, ApplyAnswer)
         return self._judge_effect(expected, answer, newest)
 
+    def _use_clone(self, table: Path) -> int:
+        """Continue the history on another table; return the version that it had before: none."""
+        self.table, self.reader, self.is_clone = table, TableReader(table), True
+        self.versions, self.past = [-1] * len(self.versions), [None] * len(self.past)
+        self.table_id, self.row_ids, self.old = None, RowIdJudge(), None
+        return -1
+
     # judging
 
     def _judge_files(self, step: Step, *, may_remove: bool) -> None:
         before, self.digests = self.digests, self._read_digests()
         found = compare_digests(before, self.digests)
-        outside = tuple(path for path in found.added if not path.startswith("table/"))
-        if outside or any(not path.startswith("table/") for path in (*found.changed, *found.removed)):
-            self._note("files", f"wrote outside of the table: {describe_files(outside or found.changed)}")
+        folder = f"{self.table.name}/"
+        if outside := tuple(
+            path for path in (*found.added, *found.changed, *found.removed) if not path.startswith(folder)
+        ):
+            self._note("files", f"wrote outside of the table: {describe_files(outside)}")
         if found.changed:
             self._note("files", f"changed existing files: {describe_files(found.changed)}")
         if found.removed and not may_remove:
@@ -324,7 +339,7 @@ class _Run:
         return filled
 
     def _judge_validity(self) -> None:
-        violations, counts = validate_table(self.table)
+        violations, counts = validate_table(self.table, allow_outside=self.is_clone)
         for name, number in counts.items():
             self.done.count("valid", name, number)
         self.done.count("valid", "tables validated")
@@ -351,6 +366,8 @@ class _Run:
                                 {each["name"]: each["metadata"][DEFAULT] for each in fields
                                  if DEFAULT in each["metadata"]}),
             "partition columns": (list(table.partition_by), list(metadata.get("partitionColumns", []))),
+            "clustering columns": (list(table.cluster_by), [] if table.is_clustered_by_others else
+                                   list_clustering_columns(fields, domains.get(clustering.DOMAIN))),
             "transactions": (dict(table.transactions), state.transactions),
             "domains": (dict(table.domains), {key: text for key, text in domains.items() if key[:6] != "delta."}),
             "constraints": ({f"{CONSTRAINT_PREFIX}{name}".lower() for name in table.constraints},
@@ -394,6 +411,8 @@ class _Run:
     def _judge_changes(self, expected: Effect, first: int, version: int) -> None:
         is_recorded = expected.table.is_enabled(CHANGE_DATA_FEED)
         if self.old is not None and (not is_recorded or not self.old.is_enabled(CHANGE_DATA_FEED)):
+            return
+        if self.step.kind == "clone":  # the protocol does not say which changes it records
             return
         if not is_recorded or version < first:
             return

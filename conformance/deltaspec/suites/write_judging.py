@@ -4,8 +4,9 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -14,6 +15,8 @@ from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import At, Changes, Scan, Snapshot, SnapshotAnswer
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.errors import DeltaspecError
+from deltaspec.protocol.actions import DomainMetadata
+from deltaspec.protocol.features.clustering import DOMAIN, read_clustering_columns
 from deltaspec.protocol.log.file_names import (
     ChecksumName,
     ClassicCheckpoint,
@@ -22,6 +25,7 @@ from deltaspec.protocol.log.file_names import (
     UuidCheckpoint,
     parse_log_file_name,
 )
+from deltaspec.protocol.property_names import PHYSICAL_NAME
 from deltaspec.report.report_types import Report
 from deltaspec.report.text import escape_text
 from deltaspec.validation.options import Options, RunSettings
@@ -100,10 +104,13 @@ def list_derived_versions(table: Path, kind: str) -> set[int]:
     return {each.version for each in names if isinstance(each, wanted)}
 
 
-def validate_history(table: Path, ignored: Collection[str] = (), catalog_commits: Path | None = None) -> Report:
+def validate_history(
+    table: Path, ignored: Collection[str] = (), catalog_commits: Path | None = None, *, allow_outside: bool = False
+) -> Report:
     """Validate a table with its history at level rows, without the rules with these codes.
 
-    `catalog_commits` is a file with what the catalog of the table knows.
+    `catalog_commits` is a file with what the catalog of the table knows. `allow_outside` reads files of other tables,
+    to which a clone refers.
 
     The clock is the clock of this machine, which also wrote the table. Without a clock, no tombstone is known to be
     unexpired.
@@ -112,7 +119,8 @@ def validate_history(table: Path, ignored: Collection[str] = (), catalog_commits
         DeltaspecError: there is no table.
     """
     known = None if catalog_commits is None else str(catalog_commits)
-    options = Options.create(level="rows", history="all", ignore=sorted(ignored), clock="now", catalog_commits=known)
+    options = Options.create(level="rows", history="all", ignore=sorted(ignored), clock="now", catalog_commits=known,
+                             allow_outside=allow_outside)  # fmt: skip
     return run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
 
 
@@ -126,15 +134,29 @@ def describe_violations(report: Report) -> dict[str, str]:
     return violations
 
 
-def validate_table(table: Path) -> tuple[dict[str, str], Counter[str]]:
+def validate_table(table: Path, *, allow_outside: bool = False) -> tuple[dict[str, str], Counter[str]]:
     """Return the first violation of each rule, and the number of other findings by severity."""
     try:
-        report = validate_history(table)
+        report = validate_history(table, allow_outside=allow_outside)
     except DeltaspecError as fault:
         return {"unreadable": f"the table cannot be validated: {fault}"}, Counter()
     violations = describe_violations(report)
     counts = Counter({f"{name}s": number for name, number in report.counts.items() if name != "violation" and number})
     return violations, counts
+
+
+def list_clustering_columns(fields: Sequence[Mapping[str, Any]], configuration: str | None) -> list[str]:
+    """Return the logical names of the columns by which new files are clustered.
+
+    Args:
+        fields: columns of the table as the schema string has them.
+        configuration: configuration of the domain of clustering; None if there is none.
+    """
+    if configuration is None:
+        return []
+    names = {each["metadata"].get(PHYSICAL_NAME, each["name"]): each["name"] for each in fields}
+    paths = read_clustering_columns(DomainMetadata(domain=DOMAIN, configuration=configuration, removed=False))
+    return [".".join((names.get(path[0], path[0]), *path[1:])) for path in paths]
 
 
 class TableReader:

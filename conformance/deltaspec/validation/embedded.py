@@ -57,6 +57,8 @@ from deltaspec.wire.storage.prefetch import prefetch_contents
 from deltaspec.wire.storage.prefetch import read_lines as stream_lines
 
 BATCH_ROWS = 50_000
+_SMALL_TABLE_ROWS = 500
+"""Fewer file actions are checked without a thread."""
 _LARGE_TABLE_BYTES = 64 << 20
 """Size of file actions in memory from which on fewer of them are in memory at a time."""
 MAX_BUFFERED_BYTES = 64 << 20
@@ -76,6 +78,8 @@ class EmbeddedLog:
         self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
         self._pending = _Pending()
         self._ahead = ResultsAhead[FileActionFacts]()
+        self._new_paths: list[pl.Series] = []
+        self._kept_paths: pl.Series | None = None
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -145,6 +149,11 @@ class EmbeddedLog:
             provenance = Provenance("commit", pending.files, pending.versions)
             self._put_file_actions(StateActions(pending.actions.table(), provenance, pending.context, pending.tag))
 
+    def keep_new_files(self) -> None:
+        """See `LogSource.keep_new_files`. Paths are compared by hash: a file too many is kept, and not checked."""
+        self._ahead.finish()
+        self._kept_paths = pl.concat([pl.Series([], dtype=pl.UInt64), *self._new_paths]).unique()
+
     def flush(self) -> None:
         """Check the commits collected so far."""
         self._check_pending()
@@ -179,7 +188,8 @@ class EmbeddedLog:
         for batch in iter_file_action_batches(self.context.store, read, compared=self.context.compares_files):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, read.checkpoint.version)
-            self._put_file_actions(StateActions(batch.table, provenance, context, tag, batch.typed))
+            kept_paths = self._kept_paths if tag == REPLAY_ROWS else None
+            self._put_file_actions(StateActions(batch.table, provenance, context, tag, batch.typed, kept_paths))
             done += batch.table.num_rows
             self.progress(f"checkpoint {read.checkpoint.version}", done, None)
         self._ahead.finish()
@@ -191,14 +201,19 @@ class EmbeddedLog:
     def _put_file_actions(self, actions: StateActions) -> None:
         """Check file actions while the facts of the next ones are built."""
         if actions.table.num_rows:
+            is_small = actions.table.num_rows < _SMALL_TABLE_ROWS
             self._ahead.add(
                 partial(build_file_action_facts, self.context, actions),
                 partial(self._check_facts, actions.without_rows()),
-                most=1 if actions.table.nbytes > _LARGE_TABLE_BYTES else MOST_AHEAD,
+                most=0 if is_small else 1 if actions.table.nbytes > _LARGE_TABLE_BYTES else MOST_AHEAD,
             )
 
-    def _check_facts(self, actions: StateActions, facts: FileActionFacts) -> None:
-        check_file_action_facts(self.context, self.findings, actions, facts, self.buckets.put)
+    def _check_facts(self, actions: StateActions, built: FileActionFacts) -> None:
+        since = self.context.options.since
+        if since is not None and actions.tag == REPLAY_ROWS and actions.provenance.source == "commit":
+            is_new = (pl.col("version") > since.version) & (pl.col("kind") != "cdc")
+            self._new_paths.append(built.facts.filter(is_new)["path_key"].hash())
+        check_file_action_facts(self.context, self.findings, actions, built, self.buckets.put)
 
     def finish(self) -> Collection[str]:
         """Return no file: everything was read once, and has been checked."""

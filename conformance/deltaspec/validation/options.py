@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypedDict, Unpack
 from zoneinfo import ZoneInfo
 
@@ -28,6 +28,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.instants import At, AtArgument, parse_at, parse_instant
 from deltaspec.validation.plan import parse_history
 from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.validation.rule_set import RuleSet
 from deltaspec.validation.since import EarlierReport, load_earlier_report
 from deltaspec.validation.stopping import Budget
 from deltaspec.validation.unity_tables import CatalogSource
@@ -57,7 +58,7 @@ class OptionArguments(TypedDict, total=False):
     hints: bool
 
 
-class Options(msgspec.Struct, frozen=True, dict=True):
+class Options(msgspec.Struct, frozen=True):
     """Checked options. Rules are given as codes or prefixes of codes."""
 
     level: Level
@@ -141,26 +142,17 @@ class Options(msgspec.Struct, frozen=True, dict=True):
         """Return whether the user accepts that a table feature is not checked."""
         return f"{FEATURE_PREFIX}{name}" in self.accept_unchecked
 
-    @cached_property
+    @property
     def selection(self) -> RuleSelection:
         """The rules that each option leaves."""
-        reached = LEVELS[: LEVELS.index(self.level) + 1]
-        selected = [
-            code
-            for code in RULES
-            if (self.select is None or _matches(code, self.select)) and not _matches(code, self.ignore)
-        ]
-        in_revision = [code for code in selected if self.revision in RULES[code].revisions]
-        in_level = [code for code in in_revision if RULES[code].level in reached]
-        without_clock = {code for code in in_level if self.clock_ms is None and RULES[code].needs_clock}
-        return RuleSelection(tuple(selected), tuple(in_revision), tuple(in_level), frozenset(without_clock))
+        return _select_rules(self.level, self.revision, self.select, self.ignore, self.clock_ms is not None)
 
     def create_findings(self) -> Findings:
         """Create an empty recorder for the rules of the run."""
-        return Findings(self.selection.rules, self.samples, self.revision)
+        return Findings(self.selection.rule_set, self.samples, self.revision)
 
 
-class RuleSelection(msgspec.Struct, frozen=True):
+class RuleSelection(msgspec.Struct, frozen=True, dict=True):
     """Codes of the rules that remain after each option, in the order of the registry."""
 
     selected: tuple[str, ...]
@@ -171,11 +163,53 @@ class RuleSelection(msgspec.Struct, frozen=True):
     """Rules of `in_revision` that the level includes."""
     without_clock: frozenset[str]
     """Rules of `in_level` that need a clock, if none is given."""
+    reasons: Mapping[str, str]
+    """Why each rule that is not in `in_level` is not, by code."""
+
+    @cached_property
+    def skipped(self) -> tuple[str, ...]:
+        """All rules that are not in `in_level`."""
+        return tuple(code for code in RULES if code in self.reasons)
 
     @property
     def rules(self) -> list[Rule]:
         """The rules of the run."""
         return [RULES[code] for code in self.in_level if code not in self.without_clock]
+
+    @cached_property
+    def rule_set(self) -> RuleSet:
+        """The rules of the run, by view."""
+        return RuleSet(self.rules)
+
+
+@lru_cache
+def _select_rules(
+    level: Level, revision: Revision, select: tuple[str, ...] | None, ignore: tuple[str, ...], has_clock: bool
+) -> RuleSelection:
+    """Select the rules of a run. The tables of a command mostly have the same options."""
+    reached = LEVELS[: LEVELS.index(level) + 1]
+    reasons: dict[str, dict[str, str]] = {"level": {}, "revision": {}, "options": {}}
+    selected, in_revision, in_level = [], [], []
+    for code, rule in RULES.items():
+        if not (select is None or _matches(code, select)) or _matches(code, ignore):
+            reasons["options"][code] = "excluded by --select or --ignore"
+            continue
+        selected.append(code)
+        if revision not in rule.revisions:
+            reasons["revision"][code] = f"not defined in revision {revision}"
+            continue
+        in_revision.append(code)
+        if rule.level not in reached:
+            reasons["level"][code] = f"needs --level {rule.level}"
+            continue
+        in_level.append(code)
+    return RuleSelection(
+        selected=tuple(selected),
+        in_revision=tuple(in_revision),
+        in_level=tuple(in_level),
+        without_clock=frozenset(code for code in in_level if not has_clock and RULES[code].needs_clock),
+        reasons=reasons["level"] | reasons["revision"] | reasons["options"],
+    )
 
 
 class RunSettings(msgspec.Struct, frozen=True):

@@ -104,7 +104,7 @@ def build_report(result: RunResult, backend: str) -> Report:
     checked = Checked(
         run=evaluated,
         not_applicable=not_applicable,
-        skipped=[code for code in RULES if code not in selection.in_level and code not in decided],
+        skipped=[code for code in selection.skipped if code not in decided],
         not_checked=ledger,
         derived_files_not_compared=_list_uncompared_files(result, findings.partly_compared),
         files_not_read=[*plan.not_read, *_list_unread_files(result)],
@@ -279,16 +279,7 @@ def build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str]
         else f"the view {RULES[code].view.name} has no rows for this table"
         for code in not_applicable
     }
-    reasons |= {
-        code: f"needs --level {RULES[code].level}" for code in selection.in_revision if code not in selection.in_level
-    }
-    reasons |= {
-        code: f"not defined in revision {options.revision}"
-        for code in selection.selected
-        if code not in selection.in_revision
-    }
-    reasons |= {code: "excluded by --select or --ignore" for code in RULES if code not in selection.selected}
-    return reasons
+    return {**reasons, **selection.reasons}
 
 
 def _find_accepted_reasons(result: RunResult) -> list[str]:

@@ -26,11 +26,17 @@ class ResultsAhead(Generic[Result]):
         Args:
             compute: what to call in a thread.
             use: receives the result, in the thread that calls `add` or `finish`.
-            most: number of results, from 1 to `MOST_AHEAD`, that may remain unused: each takes memory.
+            most: number of results, up to `MOST_AHEAD`, that may remain unused: each takes memory. With 0, the result
+                is computed in the thread of the caller, which is faster for a result that takes less than a switch of
+                threads.
 
         Raises:
             Exception: what computing or using an earlier result raised. Later results are not used.
         """
+        if most == 0:
+            self._use_all_but(0)
+            use(compute())
+            return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(MOST_AHEAD)
         self._pending.append((self._pool.submit(compute), use))

@@ -45,7 +45,7 @@ class RuleSet:
         Returns:
             A Boolean column for each rule, named by its code: whether it reports the row; null if that is undecided.
         """
-        return frame.select(rule.built_expression.alias(rule.code) for rule in self.iter_rules_over(view))
+        return frame.select([rule.answer for rule in self.iter_rules_over(view)])
 
 
 def select_new_hits(rule: Rule, frame: pl.DataFrame, hits: pl.Series) -> pl.Series:

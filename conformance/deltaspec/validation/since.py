@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 
 import msgspec
@@ -281,6 +282,7 @@ def compute_commit_digest(store: Store, version: int) -> str:
     return digest.hexdigest()
 
 
+@cache
 def compute_rules_digest() -> str:
     """Return a digest of the rules of this release: codes, views, columns and texts."""
     facts = [(rule.code, rule.view.name, sorted(rule.reads), rule.message, rule.revisions) for rule in RULES.values()]

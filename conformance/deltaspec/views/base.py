@@ -4,6 +4,8 @@ A fact that needs other rows or another relation is a column that the view compu
 (`version`, `file`, `line`, `path`, `column`); they become the location of a finding.
 """
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -72,7 +74,7 @@ ROW_REQUIREMENT_COLUMNS = DATA_FILE_LOCATION_COLUMNS | {
 """Location of the action that makes rows illegal: the first columns of views over requirements of rows."""
 
 
-class View(msgspec.Struct, frozen=True):
+class View(msgspec.Struct, frozen=True, dict=True):
     """Relation that rules are evaluated over.
 
     `key` names the columns by which rows may be partitioned: a rule reads one row, or the rows of one key.
@@ -88,10 +90,19 @@ class View(msgspec.Struct, frozen=True):
     decided_by: frozenset[str] = frozenset()
     """Kinds of actions that decide which rows there are, and every column."""
 
-    @property
+    @cached_property
     def schema(self) -> dict[str, Any]:
         """Polars schema: column name to data type."""
         return {name: column.dtype for name, column in self.columns.items()}
+
+    @cached_property
+    def _empty(self) -> pl.DataFrame:
+        return pl.DataFrame(schema=self.schema)
+
+    @cached_property
+    def _checks(self) -> dict[str, Callable[[Any], bool]]:
+        """Whether a value is of the exact Python type of its column, by column."""
+        return {name: _EXACT_TYPES[column.dtype] for name, column in self.columns.items()}
 
     def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
         """Build a frame of this view. Missing keys become null; strings become UTF-8 bytes in binary columns.
@@ -99,10 +110,14 @@ class View(msgspec.Struct, frozen=True):
         Raises:
             KeyError: a row names a column that the view does not have.
         """
+        if not rows:
+            return self._empty
         named = set[str]().union(*rows)
         for name in named:
             if name not in self.columns:
                 raise KeyError(f"view {self.name} has no column {name!r}")
+        if len(rows) <= _FEW_ROWS and (frame := self._build_small_frame(rows)) is not None:
+            return frame
         data = [
             _build_series(name, [row.get(name) for row in rows], column.dtype)
             if name in named
@@ -110,6 +125,34 @@ class View(msgspec.Struct, frozen=True):
             for name, column in self.columns.items()
         ]
         return pl.DataFrame(data)
+
+    def _build_small_frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame | None:
+        """Build a frame of few rows in one call, which takes a fifth of the time of a series for each column.
+
+        Returns:
+            None if a value may not fit its column: Polars would convert it or make it null without an error.
+        """
+        checks = self._checks
+        if not all(value is None or checks[name](value) for row in rows for name, value in row.items()):
+            return None
+        try:
+            return pl.from_dicts(rows, schema=self.schema)
+        except (UnicodeEncodeError, pl.exceptions.ComputeError):  # a lone surrogate, or an integer of 65 bits
+            return None
+
+
+_FEW_ROWS = 16
+"""Maximum number of rows for which one call is faster than a series for each column."""
+_NULL = type(None)
+_EXACT_TYPES: dict[Any, Callable[[Any], bool]] = {
+    pl.Int64: lambda value: type(value) is int,
+    pl.Boolean: lambda value: type(value) is bool,
+    pl.String: lambda value: type(value) is str,
+    pl.Binary: lambda value: type(value) in (bytes, str),
+    pl.List(pl.String): lambda value: type(value) is list and all(type(each) in (str, _NULL) for each in value),
+    pl.List(pl.Int64): lambda value: type(value) is list and not value,
+}
+"""Whether Polars takes a value as it is, by type of the column. Longer integers in lists would become null."""
 
 
 def _build_series(name: str, values: list[Any], dtype: pl.DataType | type[pl.DataType]) -> pl.Series:

@@ -43,6 +43,17 @@ def test_the_reference_agrees_with_drawn_cases_and_refuses_broken_ones(tmp_path:
     assert twins <= {case.id for case in cases}
 
 
+def test_row_tracking_of_r2_has_its_high_water_mark_as_an_action(tmp_path: Path) -> None:
+    cases = DrawnCases(5, Restrictions(required=("rowTracking",), revision="r2", versions=(2, 4)))
+    write_drawn_cases([(cases, number) for number in range(3)], "folder", tmp_path / "cases", 1)
+    logs = [path.read_text("utf-8") for path in (tmp_path / "cases").rglob("_delta_log/*.json")]
+    assert ([log for log in logs if "rowIdHighWaterMark\\" in log], len(logs) > 3) == ([], True)
+    assert any('{"rowIdHighWaterMark":{"highWaterMark":' in log for log in logs)
+    found = load_corpus(tmp_path / "cases").cases
+    assert [(case.description.spec.since, case.description.spec.until) for case in found] == [("r2", "r2")] * 3
+    assert {case.id: problems for case in found if (problems := verify_case(case).problems)} == {}
+
+
 @pytest.mark.parametrize("defect", DRAWN_DEFECTS, ids=lambda defect: defect.name)
 def test_each_defect_applies_to_some_table(defect: DrawnDefect) -> None:
     applies = [number for number in range(60) if defect.plan(draw_table(SeededChoices(5, number))) is not None]

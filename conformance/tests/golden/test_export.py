@@ -220,11 +220,14 @@ def test_cases_of_the_installed_package_are_found(tmp_path: Path, monkeypatch: p
 
 def test_absolute_paths_lead_to_the_exported_table(tmp_path: Path) -> None:
     log = {"delta/_delta_log/00000000000000000000.json": b'{"add":{"path":"deltaspec-table:///a%20b.parquet"}}'}
+    cloned = b"deltaspec-elsewhere:///a.parquet deltaspec-elsewhere:/b.parquet"
+    outside = {"delta/_delta_log/00000000000000000000.json": cloned, "delta.elsewhere/a.parquet": b"PAR1"}
     questions = {"specs/all.json": b'{"type": "read"}'}
     checkpoint = {"delta/_delta_log/00000000000000000000.checkpoint.parquet": b"PAR1"}
     write_manifest(
         tmp_path,
         write_case(tmp_path, "paths.absolute", {**log, **questions}, portability=("absolute-paths",)),
+        write_case(tmp_path, "paths.elsewhere", {**outside, **questions}, portability=("absolute-paths",)),
         write_case(tmp_path, "paths.stored", {**log, **questions, **checkpoint}, portability=("absolute-paths",)),
     )
     target = tmp_path / "out dir"
@@ -232,4 +235,8 @@ def test_absolute_paths_lead_to_the_exported_table(tmp_path: Path) -> None:
     uri = (target / "paths.absolute/delta").as_uri()
     written = (target / "paths.absolute/delta/_delta_log/00000000000000000000.json").read_text("utf-8")
     assert written == f'{{"add":{{"path":"{uri}/a%20b.parquet"}}}}'
+    uri = (target / "paths.elsewhere/delta.elsewhere").as_uri()
+    written = (target / "paths.elsewhere/delta/_delta_log/00000000000000000000.json").read_text("utf-8")
+    assert written == f"{uri}/a.parquet {uri.replace('///', '/')}/b.parquet"
+    assert (target / "paths.elsewhere/delta.elsewhere/a.parquet").read_bytes() == b"PAR1"
     assert "left out: paths.stored: absolute paths in a checkpoint cannot be replaced" in output

@@ -12,7 +12,8 @@ from deltaspec.faults.trials import TrialResult
 from deltaspec.matrix.builder import build_matrix
 from deltaspec.matrix.causes import group_failures
 from deltaspec.matrix.model import ALL_TABLES, Counts, Matrix, Row
-from deltaspec.suites.outcomes import Outcome
+from deltaspec.matrix.wording import describe_run
+from deltaspec.suites.outcomes import Cause, Outcome
 from deltaspec.suites.results import UNDECLARED_FEATURES
 
 VECTORS, MAPPING = "deletionVectors", "columnMapping"
@@ -38,6 +39,8 @@ def test_case_counts_once_in_total_and_once_for_each_feature(tmp_path: Path) -> 
         "feature:deletionVectors": {"read": Counts(passed=1, failed=1)},
         "feature:columnMapping": {"read": Counts(passed=1)},
         "feature:none": {"read": Counts(crashed=1), "snapshot": Counts(not_asked=1)},
+        "check:read.all-rows": {"read": Counts(passed=1, failed=1, crashed=1)},
+        "check:snapshot.domains": {"snapshot": Counts(not_asked=1)},
     }
     assert [(each.check, each.reason, each.count) for each in matrix.not_asked] == [
         ("snapshot.domains", "cannot list domains", 1)
@@ -80,6 +83,7 @@ def test_refusal_of_an_undeclared_feature_is_counted_apart(tmp_path: Path) -> No
     assert matrix.get_total("mill 1.0") == Counts(passed=1, refused=2)
     assert get_row(matrix, f"feature:{VECTORS}").cells["mill 1.0"]["refuse"] == Counts(passed=1, refused=1)
     assert get_row(matrix, "chapter:log").cells["mill 1.0"]["refuse"] == Counts(refused=1)
+    assert get_row(matrix, f"check:{UNDECLARED_FEATURES}").cells["mill 1.0"]["refuse"] == Counts(refused=2)
 
 
 def test_report_of_an_earlier_release_counts_refusals_only_where_they_are_certain(tmp_path: Path) -> None:
@@ -164,8 +168,47 @@ def test_failures_with_one_reason_are_one_cause(tmp_path: Path) -> None:
     matrix = build(tmp_path, build_suite_report(results))
     causes = group_failures(matrix)
     assert [(each.title, each.is_listed, each.link, len(each.failures)) for each in causes] == [
-        ("expected 3 rows", False, "", 2),
+        ("expected … rows", False, "", 3),
         ("ignores vectors", True, "https://example.org/1", 2),
-        ("expected 4 rows", False, "", 1),
     ]
     assert matrix.failures[causes[1].failures[0]].case == "read.row-count/drawn.1.1", "the shortest history"
+
+
+def test_failures_with_one_cause_are_grouped_although_their_messages_differ(tmp_path: Path) -> None:
+    vectors = Cause("deleted rows are returned", ("deletion-vectors.honoured",))
+    paths = Cause("files with an encoded path are missing", ("add.path-encoding",))
+    failed = [
+        build_result("read.all-rows/drawn.1.0", Outcome.FAILED, message="wrong rows: 3 extra", causes=(vectors,)),
+        build_result("read.row-count/drawn.1.1", Outcome.FAILED, message="wrong count", causes=(paths, vectors)),
+        build_result("read.all-rows/drawn.1.2", Outcome.FAILED, message="wrong rows: 1 missing", causes=(paths,)),
+        build_result("read.all-rows/drawn.1.3", Outcome.FAILED, message="wrong rows: 2 extra", causes=(vectors,)),
+    ]
+    causes = group_failures(build(tmp_path, build_suite_report(failed)))
+    assert [(each.title, each.breaks, len(each.failures)) for each in causes] == [
+        (vectors.title, vectors.breaks, 3),
+        (paths.title, paths.breaks, 1),
+    ]
+
+
+def test_operations_of_writers_are_rows(tmp_path: Path) -> None:
+    counts = {"merge: done": 5, "merge: refused": 2, "merge: failed": 1, "merge: not supported": 3, "operations": 11}
+    matrix = build(tmp_path, build_suite_report([build_result("write.rows/history.1.0", counts=counts)]))
+    assert get_row(matrix, "operation:merge").cells == {"mill 1.0": {"write": Counts(passed=7, failed=1, not_asked=3)}}
+    assert [row.id for row in matrix.rows if row.kind == "operation"] == ["operation:merge"]
+    assert get_row(matrix, "check:write.rows").cells == {"mill 1.0": {"write": Counts(passed=1)}}
+
+
+def test_revisions_are_rows_of_one_column(tmp_path: Path) -> None:
+    failed = build_result("read.all-rows/drawn-r1.1.0", Outcome.FAILED, message="wrong rows")
+    matrix = build(
+        tmp_path,
+        build_suite_report([build_result("read.all-rows/drawn.1.0")]),
+        build_suite_report([failed, build_result("read.all-rows/drawn-r1.1.1")], revision="r1"),
+    )
+    assert get_row(matrix, "revision:r1").cells == {"mill 1.0": {"read": Counts(passed=1, failed=1)}}
+    assert [row.id for row in matrix.rows if row.kind == "revision"] == ["revision:r1"]
+    assert matrix.failures[0].rows == ("feature:none", "check:read.all-rows", "revision:r1")
+    assert [describe_run(each) for each in matrix.engines[0].runs] == [
+        "10 drawn tables, seed 1",
+        "10 drawn tables of r1, seed 1",
+    ]

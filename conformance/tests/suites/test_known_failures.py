@@ -111,6 +111,15 @@ def test_run_over_golden_cases_uses_only_globs_of_golden_cases(tmp_path: Path) -
     assert known.list_unused(SUITES, golden=True) == ["read.*/golden.paths.* (vectors are ignored)"]
 
 
+def test_run_over_a_revision_needs_no_match_of_other_drawn_tables(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY.replace('drawn.1.3"', 'drawn.1.3", "read.*/drawn-r1.1.3"'))
+    known = KnownFailures(load_known_failures(path), "1", TODAY)
+    assert known.list_unused(SUITES) == ["read.*/drawn.1.3 (vectors are ignored)"]
+    assert known.list_unused(SUITES, written=False, revision="r1") == ["read.*/drawn-r1.1.3 (vectors are ignored)"]
+    assert known.list_unused(SUITES, written=False, revision="r2") == []
+
+
 @pytest.mark.parametrize(
     ("glob", "is_unused"), [("reed.all-rows/*", True), ("re*/drawn.1.3", False), ("*", False), ("r", False)]
 )

@@ -47,6 +47,17 @@ def test_results_are_computed_while_one_before_is_used(most: int) -> None:
     assert seen == [True, True]
 
 
+def test_small_result_is_computed_and_used_by_the_caller_after_earlier_ones() -> None:
+    ahead = ResultsAhead[int]()
+    used: list[int] = []
+    threads: list[int] = []
+    ahead.add(lambda: 1, used.append)
+    ahead.add(lambda: threads.append(threading.get_ident()) or 2, used.append, most=0)
+    assert used == [1, 2]
+    assert threads == [threading.get_ident()]
+    ahead.finish()
+
+
 def test_threads_end_when_all_results_are_used() -> None:
     threads: list[threading.Thread] = []
     ahead = ResultsAhead[None]()

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from helpers.cli import run, single_error_line
@@ -15,6 +16,7 @@ import deltaspec
 from deltaspec.rules import RULES
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.ledger import find_unused_rules
+from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
 from deltaspec_generators.checkpoint_writer import SidecarFile
 from deltaspec_generators.table_files import (
@@ -438,6 +440,38 @@ def test_checkpoint_that_is_as_before_needs_no_other_check(lake: Lake, tmp_path:
     assert (report["since"]["reason"], report["since"]["skipped_files"]) == (None, 2)
     shown = run("validate", lake.root, "--level", "rows", "--since", tmp_path / "second.json").stdout
     assert "by size and modification time, not by content" in " ".join(shown.split())
+
+
+def test_statistics_in_the_checkpoint_are_kept_only_of_files_that_are_read(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.commit(b=GOOD)
+    moved = add_action("moved.parquet", rows=2, size=_size(OTHER))
+    moved["add"]["dataChange"] = False
+    lake.files.data["moved.parquet"] = OTHER
+    lake.commit(remove_action(lake.files.commits[2][0]), moved)
+    lake.commit(metadata_action([*FIELDS, ("name", "string")]))
+    write_state(lake, 2, lake.files.commits[1][0], lake.files.commits[2][0])
+    log = lake.root / "_delta_log"
+    (log / f"{0:020}.json").unlink()
+    lake.report("second.json", "--at", 2)
+    kept: dict[str, str | None] = {}
+    put = LocalBuckets.put
+
+    def remember(buckets: LocalBuckets, tag: str, rows: pl.DataFrame, *keys: Any) -> None:
+        if tag == REPLAY_ROWS:
+            kept.update(rows.filter(source="checkpoint").select("path_key", "stats").iter_rows())
+        put(buckets, tag, rows, *keys)
+
+    monkeypatch.setattr(LocalBuckets, "put", remember)
+    report = lake.report("third.json", "--since", tmp_path / "second.json", "--at", 3)
+    assert (report["since"]["reason"], report["since"]["skipped_files"]) == (None, 1)
+    assert report["totals"] == {"COM022": 1}
+    stats = lake.files.commits[2][0]["add"]["stats"]
+    assert kept == {"a.parquet": None, "b.parquet": stats}
+    report = lake.report("fourth.json", "--since", tmp_path / "second.json")
+    assert report["since"]["reason"] == "version 4 changes what files must conform to"
+    assert kept == {"a.parquet": stats, "b.parquet": stats}
 
 
 @pytest.mark.parametrize("kind", ["checkpoint", "multipart checkpoint", "compaction", "sidecar"])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.protocol.property_names import (
     APPEND_ONLY,
@@ -23,6 +24,7 @@ from deltaspec_generators.choices import Choices
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.kinds import AGE_LOG, CLUSTERED_BY_OTHERS, KINDS, UNKNOWN_FEATURE
 from deltaspec_generators.histories.plain_table import (
+    ALLOW_DEFAULTS,
     ID,
     Column,
     Effect,
@@ -36,6 +38,7 @@ from deltaspec_generators.histories.purposes import (
     AVOIDED_FEATURES,
     CLUSTERING_COLUMN,
     PROPERTIES_OF_PURPOSES,
+    RARE_OPERATIONS,
     WIDENED_COLUMN,
     Purpose,
 )
@@ -121,10 +124,17 @@ class Step(msgspec.Struct, frozen=True):
                 shown.append(", ".join(f"{key}={text}" for key, text in value.items()))
             elif name == "schema":
                 shown.append(_describe_schema(value))
+            elif name == "new_columns":
+                shown.append(f"new {_describe_schema(value)}")
             elif name not in ("kind", "tree") and value not in (None, [], ()):
-                shown.append(f"{name} {'.'.join(value) if isinstance(value, list) else value}")
+                shown.append(f"{name} {_describe_path(value)}")
         shown += [f"with {name}" for name in self.commit]
         return " ".join([self.kind, "; ".join(filter(None, shown))]).strip()
+
+
+def _describe_path(value: Any) -> str:
+    """Return a path, a list of paths, or another argument as text."""
+    return ".".join(map(_describe_path, value)) if isinstance(value, list) else str(value)
 
 
 def _describe_schema(text: str) -> str:
@@ -163,6 +173,8 @@ class _Author:
         except NotApplicable:
             return None
         self.steps.append(step)
+        if step.kind == "clone":  # the history continues on the clone, which has no earlier versions
+            self.past = [None] * len(self.past)
         self.past.append(current if isinstance(found, Forbidden) else found.table)
         return found
 
@@ -253,12 +265,27 @@ class _Author:
                 properties |= enabling
         for purpose in self.purposes:
             properties |= PROPERTIES_OF_PURPOSES[purpose]
+        if RARE_OPERATIONS in self.purposes and ALLOW_DEFAULTS in features and choices.chance(1, 2):
+            properties |= FEATURE_PROPERTIES[ALLOW_DEFAULTS]
         if "type changes" in self.purposes:
             columns = (*columns, Column(WIDENED_COLUMN, "integer"))
         if "clustering" in self.purposes:
             columns, partition_by = (*columns, Column(CLUSTERING_COLUMN, "long")), ()
         table = PlainTable(columns, partition_by, properties)
         self.add({"kind": "create", **describe_new_table(table)})
+
+    def convert(self) -> None:
+        """Make a table of Parquet files: all columns are nullable, and partition columns are the last ones."""
+        columns, partition_by = self.draw_columns()
+        columns = tuple(Column(each.name, each.type) for each in columns if not each.generated)
+        columns = tuple(sorted(columns, key=lambda each: each.name in partition_by))
+        table = PlainTable(columns, partition_by)
+        arguments = describe_new_table(table)
+        del arguments["properties"]
+        self.past.append(None)
+        rows = self.draw_rows(1, 6, table=table)
+        self.past.pop()
+        self.add({"kind": "convert", **arguments, "rows": rows})
 
     def draw_columns(self) -> tuple[tuple[Column, ...], tuple[str, ...]]:
         """Draw columns and the names of partition columns."""
@@ -308,10 +335,10 @@ class _Author:
             found["domains"] = {name: None if removes else f'{{"value": {choices.integer(0, 9)}}}'}
         return found
 
-    def draw_operation(self) -> None:
-        drawers = {kind: drawer for kind, drawer in DRAWERS.items() if kind in self.offer.kinds}
-        weighted = [kind for kind in drawers for _ in range(KINDS[kind].weight)]
-        kind = self.choices.pick(weighted)
+    def draw_operation(self, *, is_rare: bool) -> None:
+        offered = RARE_DRAWERS if is_rare else DRAWERS
+        drawers = {kind: drawer for kind, drawer in offered.items() if kind in self.offer.kinds}
+        kind = self.choices.pick([kind for kind in drawers for _ in range(1 if is_rare else KINDS[kind].weight)])
         operation = drawers[kind](self)
         if operation is not None:
             self.add({"kind": kind, **operation}, self.draw_commit() if KINDS[kind].changes == "rows" else None)
@@ -447,7 +474,60 @@ def _draw_renamed_column(author: _Author) -> Operation | None:
     return None if name is None else {"from": [name], "to": [author.new_name()]}
 
 
-DRAWERS: dict[str, Callable[[_Author], Operation | None]] = {
+def _draw_evolution(author: _Author) -> tuple[tuple[Column, ...], Operation]:
+    """Draw new columns, and return them after those of the table."""
+    new = [Column(author.new_name(), author.choices.pick(_TYPES)) for _ in author.choices.repeat(1, 2)]
+    schema = json.dumps({"type": "struct", "fields": [each.to_json() for each in new]})
+    return (*author.table.columns, *new), {"new_columns": schema}
+
+
+def _draw_evolving_append(author: _Author) -> Operation | None:
+    columns, arguments = _draw_evolution(author)
+    return {"rows": author.draw_rows(table=replace(author.table, columns=columns)), **arguments}
+
+
+def _draw_evolving_merge(author: _Author) -> Operation | None:
+    choices = author.choices
+    columns, arguments = _draw_evolution(author)
+    known = [row[ID] for row in author.table.rows]
+    ids = choices.sample(known, 1, 3) if known else ()
+    matched = choices.pick(("update", "delete", None))
+    return {
+        "rows": author.draw_rows(0 if ids else 1, 3, ids, replace(author.table, columns=columns)),
+        "on": [ID],
+        "matched": matched,
+        "not_matched": "insert" if matched != "update" or choices.chance(1, 2) else None,
+        **arguments,
+    }
+
+
+def _draw_default(author: _Author) -> Operation | None:
+    usable = [each for each in author.table.columns if each.type in ("long", "integer") and not each.generated
+              and each.name not in (ID, *author.table.partition_by)]  # fmt: skip
+    if not usable:
+        return None
+    column = author.choices.pick(usable)
+    is_removed = column.default is not None and author.choices.chance(1, 2)
+    return {"name": [column.name], "sql": None if is_removed else str(author.choices.integer(0, 99))}
+
+
+def _draw_append_without(author: _Author) -> Operation | None:
+    """Draw rows without values of the columns that have a default."""
+    names = [each.name for each in author.table.columns if each.default is not None]
+    rows = author.draw_rows()
+    return {"rows": [{key: each for key, each in row.items() if key not in names} for row in rows]} if names else None
+
+
+def _draw_clustering(author: _Author) -> Operation | None:
+    if not {"clustering", "domainMetadata"} <= author.offer.features:
+        return None
+    usable = [each.name for each in author.table.columns if each.type != "boolean" and not each.generated]
+    is_removed = author.table.cluster_by and author.choices.chance(1, 3)
+    return {"columns": [] if is_removed else [[name] for name in author.choices.sample(usable, 1, 2)]}
+
+
+Drawer: TypeAlias = Callable[[_Author], Operation | None]
+DRAWERS: dict[str, Drawer] = {
     "append": lambda author: {"rows": author.draw_rows()},
     "replace": _draw_replacement,
     "add-feature": _draw_added_feature,
@@ -471,6 +551,16 @@ DRAWERS: dict[str, Callable[[_Author], Operation | None]] = {
     "drop-constraint": _draw_dropped_constraint,
 }
 """Arguments of an operation of each kind; None if it makes no sense for the table."""
+RARE_DRAWERS: dict[str, Drawer] = {
+    "clone": lambda _: {},
+    "append-with-evolution": _draw_evolving_append,
+    "append": _draw_append_without,
+    "merge-with-evolution": _draw_evolving_merge,
+    "overwrite-partitions": lambda author: {"rows": author.draw_rows()} if author.table.partition_by else None,
+    "set-default": _draw_default,
+    "cluster-by": _draw_clustering,
+}
+"""The same for histories with the purpose `RARE_OPERATIONS`."""
 
 
 def _forbid_null(author: _Author) -> Operation | None:
@@ -538,14 +628,18 @@ def draw_history(choices: Choices, offer: Offer, purposes: Collection[Purpose] =
         purposes: what the history must test, as in `list_purposes`.
     """
     author = _Author(choices, offer, purposes)
-    author.create()
-    author.add({"kind": "append", "rows": author.draw_rows()})
+    is_rare = RARE_OPERATIONS in purposes
+    if is_rare and "convert" in offer.kinds and choices.chance(1, 4):
+        author.convert()
+    else:
+        author.create()
+        author.add({"kind": "append", "rows": author.draw_rows()})
     author.start_purposes()
     for _ in choices.repeat(4, MOST_STEPS):
         if choices.chance(1, 5):
             author.draw_forbidden()
         else:
-            author.draw_operation()
+            author.draw_operation(is_rare=is_rare and choices.chance(1, 2))
     author.end_purposes()
     if choices.chance(1, 6):
         author.add({"kind": UNKNOWN_FEATURE})

@@ -37,13 +37,18 @@ NEEDS_CATALOG = "the suite catalog asks it of catalog-managed tables"
 """Reasons why drawn histories do not have a kind."""
 _STEP = OperationKind("nothing", not_drawn=WRITTEN_ONLY)
 KINDS: dict[str, OperationKind] = {
-    "create": OperationKind("metadata", not_drawn="every history starts with it"),
+    "create": OperationKind("metadata", not_drawn="most histories start with it"),
+    "convert": OperationKind("metadata", not_drawn=WITH_A_PURPOSE),
+    "clone": OperationKind("metadata", not_drawn=WITH_A_PURPOSE),
     "replace": OperationKind("metadata"),
     "append": OperationKind("rows", weight=4),
+    "append-with-evolution": OperationKind("rows", not_drawn=WITH_A_PURPOSE),
     "overwrite": OperationKind("rows", weight=2),
+    "overwrite-partitions": OperationKind("rows", weight=2, not_drawn=WITH_A_PURPOSE),
     "delete": OperationKind("rows", weight=4),
     "update": OperationKind("rows", weight=4),
     "merge": OperationKind("rows", weight=4),
+    "merge-with-evolution": OperationKind("rows", weight=2, not_drawn=WITH_A_PURPOSE),
     "optimize": OperationKind("nothing", weight=2),
     "purge": OperationKind("nothing"),
     "restore": OperationKind("metadata"),
@@ -58,6 +63,8 @@ KINDS: dict[str, OperationKind] = {
     "rename-column": OperationKind("metadata"),
     "drop-column": OperationKind("metadata"),
     "widen-column": OperationKind("metadata", not_drawn=WITH_A_PURPOSE),
+    "set-default": OperationKind("metadata", weight=2, not_drawn=WITH_A_PURPOSE),
+    "cluster-by": OperationKind("metadata", not_drawn=WITH_A_PURPOSE),
     "add-feature": OperationKind("metadata"),
     "drop-feature": OperationKind("metadata", not_drawn=WRITTEN_ONLY),
     "add-constraint": OperationKind("metadata"),

@@ -48,6 +48,9 @@ Json: TypeAlias = Mapping[str, Any]
 ID = "id"
 _VACUUM_CHECK = "delta.feature.vacuumProtocolCheck"
 CHECK_CONSTRAINTS = "checkConstraints"
+ALLOW_DEFAULTS = "allowColumnDefaults"
+EVOLUTION = "-with-evolution"
+"""End of the kinds of operations that may add columns."""
 
 
 class Generated:
@@ -131,6 +134,8 @@ class PlainTable(msgspec.Struct, frozen=True):
     """Properties that the table had, and no longer has."""
     has_unknown_feature: bool = False
     is_clustered_by_others: bool = False
+    cluster_by: tuple[str, ...] = ()
+    """Columns by which new files are clustered."""
     identity_values: int = 0
     """Number of generated values of each identity column, which rows may no longer have."""
 
@@ -234,7 +239,7 @@ def _apply_commit_options(table: PlainTable, commit: Json) -> PlainTable:
 
 
 def _create(operation: Json) -> Effect | Forbidden:
-    if operation["kind"] != "create":
+    if operation["kind"] not in ("create", "convert"):
         raise NotApplicable("there is no table")
     return _add(build_empty_table(operation), (), operation.get("rows") or ())
 
@@ -247,7 +252,12 @@ def build_empty_table(operation: Json) -> PlainTable:
 
 def _replace(table: PlainTable, operation: Json) -> Effect | Forbidden:
     """Replace everything but the transactions and the features of the protocol."""
-    if table.domains or table.is_clustered_by_others or any(each.identity for each in table.columns):
+    if (
+        table.domains
+        or table.is_clustered_by_others
+        or table.cluster_by
+        or any(each.identity for each in table.columns)
+    ):
         raise NotApplicable("which domains and identity values remain after a replacement is not modelled")
     if table.is_enabled(APPEND_ONLY):
         if not table.rows:
@@ -309,8 +319,17 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
             return (
                 replace(found, may_be_refused=PARQUET_CODEC in table.properties) if isinstance(found, Effect) else found
             )
-        case "overwrite" | "delete" | "update" | "merge":
+        case "overwrite" | "overwrite-partitions" | "delete" | "update" | "merge":
             return _change_rows(table, operation)
+        case "append-with-evolution" | "merge-with-evolution":
+            wider = add_columns_of_rows(table, operation)
+            return _perform(wider, {**operation, "kind": kind.removesuffix(EVOLUTION)}, past)
+        case "clone":
+            return _clone(table)
+        case "set-default":
+            return _set_default(table, operation)
+        case "cluster-by":
+            return _cluster(table, operation)
         case "restore":
             return _restore(table, operation, past)
         case "replace":
@@ -356,6 +375,48 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
     return Effect(table)
 
 
+def add_columns_of_rows(table: PlainTable, operation: Json) -> PlainTable:
+    """Return a table with the columns `new_columns`, which are null in its rows. Raises `NotApplicable`."""
+    new = tuple(_parse_column(each) for each in json.loads(operation["new_columns"])["fields"])
+    known = {each.name for each in table.columns}
+    if known & {each.name for each in new}:
+        raise NotApplicable("there is a column of that name already")
+    rows = tuple({**row, **{each.name: None for each in new}} for row in table.rows)
+    return replace(table, columns=(*table.columns, *new), rows=rows)
+
+
+def _clone(table: PlainTable) -> Effect:
+    """Return the clone; the protocol does not say what it keeps of the history of the other table."""
+    if (
+        table.transactions
+        or table.domains
+        or table.is_clustered_by_others
+        or any(each.identity for each in table.columns)
+    ):
+        raise NotApplicable("which transactions, domains and identity values a clone has is not modelled")
+    return Effect(table)
+
+
+def _set_default(table: PlainTable, operation: Json) -> Effect:
+    (name,) = operation["name"]
+    column = table.get_column(name)
+    supported = ALLOW_DEFAULTS in table.features or f"delta.feature.{ALLOW_DEFAULTS}" in table.properties
+    if not supported or column.type not in ("long", "integer") or name in (ID, *table.partition_by):
+        raise NotApplicable("only an integer of a table with the feature gets a default")
+    if column.generated or column.identity or (operation.get("sql") is None and column.default is None):
+        raise NotApplicable(f"the column {name} has other values, or no default")
+    default = None if operation.get("sql") is None else int(operation["sql"])
+    columns = tuple(replace(each, default=default) if each.name == name else each for each in table.columns)
+    return Effect(replace(table, columns=columns))
+
+
+def _cluster(table: PlainTable, operation: Json) -> Effect:
+    names = tuple(name for (name,) in operation["columns"])
+    if table.partition_by or table.is_clustered_by_others or any(table.get_column(name) is None for name in names):
+        raise NotApplicable("a table is either partitioned or clustered")
+    return Effect(replace(table, cluster_by=names))
+
+
 def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
     """Overwrite, delete, update or merge."""
     if operation["kind"] in ("update", "merge") and any(each.identity for each in table.columns):
@@ -369,6 +430,12 @@ def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
     match operation["kind"]:
         case "overwrite":
             added = list(operation["rows"])
+        case "overwrite-partitions":
+            added = list(operation["rows"])
+            if not table.partition_by:
+                raise NotApplicable("the table has no partitions")
+            parts = [[row.get(name) for name in table.partition_by] for row in added]
+            matched = [row for row in table.rows if [row.get(name) for name in table.partition_by] in parts]
         case "update":
             for name in operation["set"]:
                 table.get_column(name)
@@ -468,7 +535,7 @@ def _restore(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
 
 def describe_metadata(table: PlainTable) -> object:
     """Return the parts of a table that its metadata contains."""
-    return table.columns, table.partition_by, dict(table.properties), dict(table.constraints)
+    return table.columns, table.partition_by, dict(table.properties), dict(table.constraints), table.cluster_by
 
 
 def _change_constraints(table: PlainTable, operation: Json) -> Effect | Forbidden:
@@ -519,7 +586,7 @@ def _change_columns(table: PlainTable, operation: Json) -> Effect | Forbidden:
         rows = tuple({**row, name: None} for row in table.rows)
         return Effect(replace(table, columns=(*table.columns, column), rows=rows))
     (name,) = operation["from" if operation["kind"] == "rename-column" else "name"]
-    if table.get_column(name).generated or name in (ID, *table.partition_by):
+    if table.get_column(name).generated or name in (ID, *table.partition_by, *table.cluster_by):
         raise NotApplicable(f"the column {name} is needed")
     if not table.maps_columns:
         return Forbidden(f"{operation['kind']} needs column mapping", "column-mapping.read-by-physical-name")

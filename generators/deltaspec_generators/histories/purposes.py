@@ -1,7 +1,8 @@
 """Purposes of drawn histories: what they test in addition to what they draw.
 
 Few drawn histories would enable row tracking, change types, clean up an old log or compact files that others have
-clustered. So every history has purposes that follow from its number.
+clustered. So every history has purposes that follow from its number. No number has the purpose
+`RARE_OPERATIONS`: its operations would change the histories of every seed.
 """
 
 from collections.abc import Collection
@@ -9,7 +10,10 @@ from typing import Literal, TypeAlias
 
 from deltaspec.protocol.property_names import FILE_RETENTION, LOG_RETENTION, ROW_TRACKING, TYPE_WIDENING
 
-Purpose: TypeAlias = Literal["row ids", "type changes", "cleanup", "clustering"]
+Purpose: TypeAlias = Literal["row ids", "type changes", "cleanup", "clustering", "rare operations"]
+RARE_OPERATIONS: Purpose = "rare operations"
+"""Half of the operations convert, clone, add columns while they write, replace partitions, or change defaults and
+clustering columns."""
 _NEEDS: dict[Purpose, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "row ids": ((), ("rowTracking",)),
     "type changes": (("widen-column",), ("typeWidening",)),
@@ -26,6 +30,7 @@ PROPERTIES_OF_PURPOSES: dict[Purpose, dict[str, str]] = {
         "delta.enableExpiredLogCleanup": "false",
     },
     "clustering": {},
+    "rare operations": {},
 }
 """Properties of the table. For a cleanup, commits expire after two days, and only the operation deletes them."""
 AVOIDED_FEATURES: dict[Purpose, tuple[str, ...]] = {"cleanup": ("inCommitTimestamp",), "clustering": ("columnMapping",)}

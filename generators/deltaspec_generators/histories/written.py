@@ -579,6 +579,105 @@ def build_added_features() -> tuple[Step, ...]:
     )
 
 
+def build_converted_table() -> tuple[Step, ...]:
+    """Convert Parquet files in partitions whose values need escapes, or are null, and go on."""
+    table = PlainTable((Column(ID, "long"), Column("size", "decimal(10,2)"), Column("part", "string")), ("part",))
+    rows = [{ID: number, "size": f"{number}.25", "part": part}
+            for number, part in enumerate(("a b", "é", "%", "x=y", None, "a b", "a b"))]  # fmt: skip
+    return (
+        Step({"kind": "convert", "schema": table.render_schema(), "partition_by": ["part"], "rows": rows}),
+        _append({ID: 10, "size": "1.00", "part": "%"}),
+        _delete(0),
+        _checkpoint(),
+        Step({"kind": "optimize"}),
+        _delete(3),
+    )
+
+
+def build_cloned_table() -> tuple[Step, ...]:
+    """Clone a table with deletion vectors and mapped columns; delete, compact and vacuum; clone the clone."""
+    return (
+        _create(Column("size", "long"), Column("part", "string"), partition_by=("part",),
+                properties={COLUMN_MAPPING_MODE: "name", ROW_TRACKING: "true", **_VECTORS}),
+        _append(*({ID: number, "size": number, "part": "a b"} for number in range(4))),
+        _delete(0),
+        Step({"kind": "clone"}),
+        _delete(1),
+        _append({ID: 10, "size": 10, "part": None}),
+        _checkpoint(),
+        Step({"kind": "clone"}),
+        Step({"kind": "update", "set": {"size": ["lit", "long", "7"]}, "where": _compare(ID, "=", 2)}),
+        Step({"kind": "optimize"}),
+        Step({"kind": "vacuum", "retention_hours": 0}),
+        _delete(2),
+    )  # fmt: skip
+
+
+def build_columns_of_rows() -> tuple[Step, ...]:
+    """Append and merge rows with columns that the table does not have."""
+
+    def describe(*columns: Column) -> str:
+        return PlainTable(columns).render_schema()
+
+    return (
+        _create(Column("size", "long"), properties={COLUMN_MAPPING_MODE: "name", CHANGE_DATA_FEED: "true"}),
+        _append({ID: 0, "size": 0}, {ID: 1, "size": 1}),
+        Step({"kind": "append-with-evolution", "rows": [{ID: 2, "size": 2, "name": "a"}],
+              "new_columns": describe(Column("name", "string"))}),
+        Step({"kind": "merge-with-evolution", "on": [ID], "matched": "update", "not_matched": "insert",
+              "rows": [{ID: 0, "size": 5, "name": None, "price": "1.50"},
+                       {ID: 3, "size": 3, "name": "b", "price": None}],
+              "new_columns": describe(Column("price", "decimal(10,2)"))}),
+        _checkpoint(),
+        Step({"kind": "optimize"}),
+        _delete(1),
+    )  # fmt: skip
+
+
+def build_replaced_partitions() -> tuple[Step, ...]:
+    """Replace partitions, also the one of null, and one that does not exist yet."""
+
+    def overwrite(*rows: Row) -> Step:
+        return Step({"kind": "overwrite-partitions", "rows": list(rows)})
+
+    return (
+        _create(Column("part", "string"), Column("size", "long"), partition_by=("part",),
+                properties={CHANGE_DATA_FEED: "true", **_VECTORS}),
+        _append(*({ID: number, "part": part, "size": number} for number, part in enumerate(("a", "a", "b", None)))),
+        _delete(0),
+        overwrite({ID: 4, "part": "a", "size": 4}, {ID: 5, "part": "c", "size": 5}),
+        overwrite({ID: 6, "part": None, "size": None}),
+        _checkpoint(),
+        overwrite({ID: 7, "part": "b", "size": 7}, {ID: 8, "part": "b", "size": 8}),
+    )  # fmt: skip
+
+
+def build_changed_defaults_and_clusters() -> tuple[Step, ...]:
+    """Change and remove the default of a column, and the clustering columns."""
+
+    def cluster(*names: str) -> Step:
+        return Step({"kind": "cluster-by", "columns": [[name] for name in names]})
+
+    return (
+        _create(Column("size", "long"), Column("name", "string"),
+                properties=FEATURE_PROPERTIES["allowColumnDefaults"]),
+        _append({ID: 0, "name": "a"}, {ID: 1, "name": "b"}),
+        Step({"kind": "set-default", "name": ["size"], "sql": "7"}),
+        _append({ID: 2, "name": "a"}),
+        cluster("name"),
+        _append({ID: 3, "name": "b"}),
+        Step({"kind": "optimize"}),
+        Step({"kind": "set-default", "name": ["size"], "sql": "8"}),
+        cluster("name", ID),
+        _append({ID: 4, "name": None}, {ID: 5, "name": "c"}),
+        _checkpoint(),
+        Step({"kind": "set-default", "name": ["size"], "sql": None}),
+        cluster(),
+        _append({ID: 6, "name": "a"}),
+        _delete(1),
+    )  # fmt: skip
+
+
 WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "null-in-constraint": build_null_in_constraint,
     "null-in-required-partition": build_null_in_required_partition,
@@ -609,6 +708,11 @@ WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "constraint-dropped": build_constraint_dropped,
     "replaced-table": build_replaced_table,
     "added-features": build_added_features,
+    "converted-table": build_converted_table,
+    "cloned-table": build_cloned_table,
+    "columns-of-rows": build_columns_of_rows,
+    "replaced-partitions": build_replaced_partitions,
+    "changed-defaults-and-clusters": build_changed_defaults_and_clusters,
     "files-clustered-by-others": build_files_clustered_by_others,
     "fast-clock": build_fast_clock,
     "vacuum-of-unknown-feature": build_vacuum_of_unknown_feature,

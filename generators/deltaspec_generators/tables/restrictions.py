@@ -11,6 +11,7 @@ from deltaspec.protocol.schema.data_types import Primitive
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.tables.corpus import draw_options, draw_table
 from deltaspec_generators.tables.dimensions import NAMES as DIMENSION_NAMES
+from deltaspec_generators.tables.earlier_forms import restate_row_tracking
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, NAMES
 
@@ -95,7 +96,7 @@ def draw_restricted_table(choices: Choices, restrictions: Restrictions, *, attem
         table = _draw_table(choices, restrictions)
         fault = next(_find_violations(table, restrictions), None)
         if fault is None:
-            return table
+            return restate_row_tracking(table) if restrictions.revision == "r2" else table
     raise NoSuchTable(f"{attempts} tables were drawn, and none meets the restrictions; the last {fault}")
 
 
@@ -161,8 +162,8 @@ def _find_violations(table: ReadableTable, restrictions: Restrictions) -> Iterat
 
 
 def list_drawn_features(revision: str) -> frozenset[str]:
-    """Return the features of a revision that drawn tables write in its form. Row tracking of r2 has another form."""
-    return get_known_features(revision) - ({"rowTracking"} if revision == "r2" else set())
+    """Return the features of a revision that drawn tables can have."""
+    return get_known_features(revision)
 
 
 def _has_partition_of_timestamps(table: ReadableTable) -> bool:

@@ -10,7 +10,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from deltaspec.candidates.adapters.answers import refuse_operation
-from deltaspec.candidates.adapters.spark_writes import Operation, SqlWriter, quote
+from deltaspec.candidates.adapters.spark_writes import (
+    Operation,
+    SqlWriter,
+    name_table,
+    parse_schema,
+    quote,
+    render_path,
+)
 from deltaspec.protocol.property_names import CHECKPOINT_POLICY
 
 _DELTA = "spark.databricks.delta"
@@ -35,6 +42,15 @@ class DeltaSparkWriter(SqlWriter):
         self.operations |= {
             "create": self.create,
             "replace": self.replace,
+            "convert": self.convert,
+            "clone": lambda table, each: self.run(
+                f"CREATE TABLE {name_table(table)} SHALLOW CLONE {name_table(each['source'])}"
+            ),
+            "append-with-evolution": self.append_with_evolution,
+            "overwrite-partitions": self.overwrite_partitions,
+            "merge-with-evolution": lambda table, each: self.merge(table, each, evolves=True),
+            "set-default": self.set_default,
+            "cluster-by": self.cluster_by,
             "checkpoint": self.checkpoint,
             "cleanup-log": self.clean_up_log,
         }
@@ -87,6 +103,35 @@ class DeltaSparkWriter(SqlWriter):
                 self.alter(table, f"ALTER COLUMN {quote(each.name)} SET DEFAULT {each.metadata['CURRENT_DEFAULT']}")
         if operation.get("rows"):
             self.append(table, operation)
+
+    def convert(self, table: str, operation: Operation) -> None:
+        """Convert the Parquet files in a directory. Delta Spark reads the schema of the other columns from them."""
+        kinds = {field.name: field.dataType for field in parse_schema(operation["schema"])}
+        columns = ", ".join(
+            f"{quote(name)} {kinds[name].simpleString()}" for name in operation.get("partition_by") or ()
+        )
+        self.run(f"CONVERT TO DELTA parquet.{quote(table)}{f' PARTITIONED BY ({columns})' if columns else ''}")
+
+    def append_with_evolution(self, table: str, operation: Operation) -> None:
+        """Append rows and the columns that only they have."""
+        rows = self.load_table_rows(table, operation)
+        rows.write.format("delta").mode("append").option("mergeSchema", "true").save(table)
+
+    def overwrite_partitions(self, table: str, operation: Operation) -> None:
+        """Replace the partitions that the new rows have."""
+        rows = self.load_table_rows(table, operation)
+        rows.write.format("delta").mode("overwrite").option("partitionOverwriteMode", "dynamic").save(table)
+
+    def set_default(self, table: str, operation: Operation) -> None:
+        """Set or remove the default of a column."""
+        text = operation.get("sql")
+        change = "DROP DEFAULT" if text is None else f"SET DEFAULT {text}"
+        self.alter(table, f"ALTER COLUMN {render_path(operation['name'])} {change}")
+
+    def cluster_by(self, table: str, operation: Operation) -> None:
+        """Change the clustering columns."""
+        columns = ", ".join(map(render_path, operation.get("columns") or ()))
+        self.alter(table, f"CLUSTER BY ({columns})" if columns else "CLUSTER BY NONE")
 
     def checkpoint(self, table: str, operation: Operation) -> None:
         """Write a checkpoint of the newest version; the property `delta.checkpointPolicy` decides between v1 and v2."""

@@ -13,6 +13,7 @@ from deltalake import (
     Schema,
     TableFeatures,
     Transaction,
+    convert_to_deltalake,
     write_deltalake,
 )
 
@@ -50,10 +51,14 @@ class DeltalakeWriter:
         self._dialect = dialect
         self.operations: dict[str, Callable[[DeltaTable, Operation, Options], Any]] = {
             "append": self._append,
+            "append-with-evolution": lambda table, each, options: write_deltalake(
+                table, _load_rows(each), mode="append", schema_mode="merge", **options
+            ),
             "overwrite": self._overwrite,
             "delete": lambda table, each, options: table.delete(self._render_where(each), **options),
             "update": self._update,
             "merge": self._merge,
+            "merge-with-evolution": lambda table, each, options: self._merge(table, each, options, merge_schema=True),
             "optimize": lambda table, _, options: table.optimize.compact(**options),
             "restore": lambda table, each, options: table.restore(
                 each["version"], commit_properties=options["commit_properties"]
@@ -72,7 +77,7 @@ class DeltalakeWriter:
             ),
             "drop-constraint": lambda table, each, options: table.alter.drop_constraint(each["name"], **options),
         }
-        self.kinds = ("create", "replace", *self.operations)
+        self.kinds = ("create", "replace", "convert", *self.operations)
 
     def apply(self, location: str, operation: Operation, commit: Mapping[str, Any]) -> dict[str, Any]:
         """Perform an operation and return the fields of the answer."""
@@ -80,6 +85,8 @@ class DeltalakeWriter:
         kind = operation["kind"]
         if kind in ("create", "replace"):
             return {"committed": True, "version": self._create(location, operation, options)}
+        if kind == "convert":
+            return _convert(location, operation, options)
         if kind not in self.operations:
             raise refuse_operation(f"the kind {kind} is not offered", "commit")
         table = DeltaTable(location)
@@ -119,10 +126,13 @@ class DeltalakeWriter:
         }
         return table.update(values, predicate=self._render_where(operation), **options)
 
-    def _merge(self, table: DeltaTable, operation: Operation, options: Options) -> object:
+    def _merge(
+        self, table: DeltaTable, operation: Operation, options: Options, *, merge_schema: bool = False
+    ) -> object:
         names = [self._dialect.quote_name(name) for name in operation["on"]]
         condition = " AND ".join(f"t.{name} = s.{name}" for name in names)
-        merger = table.merge(_load_rows(operation), condition, source_alias="s", target_alias="t", **options)
+        names_of_tables: Options = {"source_alias": "s", "target_alias": "t"}
+        merger = table.merge(_load_rows(operation), condition, **names_of_tables, merge_schema=merge_schema, **options)
         if operation.get("matched") == "update":
             merger = merger.when_matched_update_all()
         elif operation.get("matched") == "delete":
@@ -154,6 +164,15 @@ def _build_options(commit: Mapping[str, Any]) -> Options:
 
 def _load_rows(operation: Operation) -> pa.Table:
     return pa.ipc.open_file(operation["rows"]).read_all()
+
+
+def _convert(location: str, operation: Operation, options: Options) -> dict[str, Any]:
+    fields = {each.name: each for each in Schema.from_json(operation["schema"]).fields}
+    names = operation.get("partition_by") or ()
+    if names:
+        options = {**options, "partition_by": Schema([fields[name] for name in names]), "partition_strategy": "hive"}
+    convert_to_deltalake(location, **options)
+    return {"committed": True, "version": 0}
 
 
 def _vacuum(table: DeltaTable, operation: Operation, options: Options) -> object:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from deltaspec.candidates.adapters.answers import refuse_operation
@@ -78,10 +79,11 @@ class SqlWriter:
         self.run(f"ALTER TABLE {name_table(table)} {change}")
 
     def load_rows(self, path: str, schema: StructType) -> DataFrame:
-        """Load the rows of an Arrow IPC file with the types of a table's schema."""
+        """Load the rows of an Arrow IPC file with the types of a table's schema, and other columns with their own."""
         rows = pa.ipc.open_file(path).read_all()
         types = {field.name.lower(): field.dataType for field in schema.fields}
-        found = StructType([StructField(name, types[name.lower()], True) for name in rows.column_names])
+        fields = [(each.name, types.get(each.name.lower()) or from_arrow_type(each.type)) for each in rows.schema]
+        found = StructType([StructField(name, kind, True) for name, kind in fields])
         return self.session.createDataFrame(rows, found)
 
     def load_table_rows(self, table: str, operation: Operation) -> DataFrame:
@@ -110,19 +112,28 @@ class SqlWriter:
         )
         self.run(f"UPDATE {name_table(table)} SET {values}{_render_clause(operation)}")
 
-    def merge(self, table: str, operation: Operation) -> None:
-        """Merge rows; columns that they do not have, such as generated ones, are not named."""
+    def merge(self, table: str, operation: Operation, *, evolves: bool = False) -> None:
+        """Merge rows; columns that they do not have, such as generated ones, are not named, unless the table evolves.
+
+        Args:
+            table: directory of the table.
+            operation: the operation.
+            evolves: whether the table gets the columns that only the rows have.
+        """
         rows = self.load_table_rows(table, operation)
         rows.createOrReplaceTempView(_ROWS_VIEW)
         names = [quote(name) for name in rows.columns]
-        clauses = {"update": f"UPDATE SET {', '.join(f't.{name} = s.{name}' for name in names)}", "delete": "DELETE"}
+        update, insert = ", ".join(f"t.{name} = s.{name}" for name in names), ", ".join(names)
+        values = ", ".join(f"s.{name}" for name in names)
+        update, insert = ("*", "*") if evolves else (update, f"({insert}) VALUES ({values})")
+        clauses = {"update": f"UPDATE SET {update}", "delete": "DELETE"}
         condition = " AND ".join(f"t.{quote(name)} = s.{quote(name)}" for name in operation["on"])
-        statement = f"MERGE INTO {name_table(table)} AS t USING {_ROWS_VIEW} AS s ON {condition}"
+        evolution = "WITH SCHEMA EVOLUTION " * evolves
+        statement = f"MERGE {evolution}INTO {name_table(table)} AS t USING {_ROWS_VIEW} AS s ON {condition}"
         if operation.get("matched"):
             statement += f" WHEN MATCHED THEN {clauses[operation['matched']]}"
         if operation.get("not_matched"):
-            values = ", ".join(f"s.{name}" for name in names)
-            statement += f" WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({values})"
+            statement += f" WHEN NOT MATCHED THEN INSERT {insert}"
         self.run(statement)
 
     def optimize(self, table: str, _: Operation) -> None:

@@ -5,11 +5,12 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
+import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.candidates.serve import EngineError
 from deltaspec.protocol.actions import Format, MetaData, Protocol
-from deltaspec.protocol.features.constraints import get_key_feature
+from deltaspec.protocol.features.constraints import DEFAULT, get_key_feature
 from deltaspec.protocol.features.row_tracking import COLUMN_PROPERTIES
 from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
 from deltaspec.protocol.features.table_features import get_feature, get_required_features
@@ -64,6 +65,19 @@ _BASE_FEATURES = frozenset({"appendOnly", "invariants"})
 _FEATURE_PROPERTY = "delta.feature."
 _POLICY, _ICT = CHECKPOINT_POLICY, IN_COMMIT_TIMESTAMPS
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_NAMES_OF_ARROW = {
+    pa.int64(): "long",
+    pa.int32(): "integer",
+    pa.int16(): "short",
+    pa.int8(): "byte",
+    pa.float64(): "double",
+    pa.float32(): "float",
+    pa.bool_(): "boolean",
+    pa.date32(): "date",
+    pa.timestamp("us", "UTC"): "timestamp",
+    pa.timestamp("us"): "timestamp_ntz",
+}
+"""Delta types of new columns; the others have the same name, or are not added."""
 _ONLY_AT_CREATION = (ROW_TRACKING, _ICT, COLUMN_MAPPING_MODE)
 """Properties that need more than a new value in an existing table."""
 
@@ -204,6 +218,29 @@ def add_column(metadata: MetaData, schema: Struct, field: Field, *, mapped: bool
             metadata, configuration={**metadata.configuration, MAX_COLUMN_ID: str(number)}
         )
     return replace_schema(metadata, Struct((*schema.fields, field)))
+
+
+def list_new_columns(rows: str, schema: Struct) -> list[Field]:
+    """Return the columns of an Arrow file that a schema does not have."""
+    with pa.ipc.open_file(rows) as source:
+        given = source.schema
+    known = {each.name.lower() for each in schema.fields}
+    return [
+        Field(each.name, parse_type(_name_type(each.type)), True) for each in given if each.name.lower() not in known
+    ]
+
+
+def _name_type(kind: pa.DataType) -> str:
+    """Return the name of the Delta type of an Arrow type."""
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _NAMES_OF_ARROW.get(kind, str(kind))
+
+
+def set_default(field: Field, text: str | None) -> Field:
+    """Return a column with another default, or without one."""
+    metadata = {key: each for key, each in field.metadata.items() if key != DEFAULT}
+    return replace(field, metadata=metadata if text is None else {**metadata, DEFAULT: text})
 
 
 def parse_type(text: str) -> DataType:

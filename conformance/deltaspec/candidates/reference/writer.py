@@ -4,6 +4,7 @@ It performs the operations of `apply` with the model, and asks the model before 
 """
 
 import os
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,11 +32,14 @@ from deltaspec.candidates.reference.table_changes import (
     change_properties,
     check_properties,
     find_needed_features,
+    list_new_columns,
     parse_type,
     replace_schema,
+    set_default,
     upgrade_protocol,
     widen_field,
 )
+from deltaspec.candidates.reference.taken_files import list_cloned_domains, list_cloned_files, list_converted_files
 from deltaspec.candidates.reference.transaction import Transaction, check_protocol
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.candidates.serve import EngineError
@@ -43,7 +47,9 @@ from deltaspec.model.log.checksums import build_checksum
 from deltaspec.model.log.compaction import build_compaction
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.rows.predicate_trees import find_type, parse_literal
-from deltaspec.protocol.actions import Action, CommitInfo, MetaData
+from deltaspec.protocol.actions import Action, CommitInfo, DomainMetadata, MetaData
+from deltaspec.protocol.features.clustering import DOMAIN as CLUSTERING_DOMAIN
+from deltaspec.protocol.features.clustering import FEATURE as CLUSTERING
 from deltaspec.protocol.features.identity_columns import read_identity
 from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
 from deltaspec.protocol.files.deletion_vectors import build_relative_path
@@ -51,6 +57,7 @@ from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.log import file_names
 from deltaspec.protocol.log.version_checksum import VersionChecksum
 from deltaspec.protocol.property_names import CONSTRAINT_PREFIX, TYPE_WIDENING
+from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.protocol.time_units import HOUR_MS
@@ -74,10 +81,13 @@ class Writer:
         self.commits: dict[str, Callable[[Transaction, Operation], None]] = {
             "replace": self.replace,
             "append": self.append,
+            "append-with-evolution": self.append_with_evolution,
             "overwrite": self.overwrite,
+            "overwrite-partitions": self.overwrite_partitions,
             "delete": self.delete,
             "update": self.update,
             "merge": self.merge,
+            "merge-with-evolution": self.merge_with_evolution,
             "optimize": self.optimize,
             "purge": self.purge,
             "restore": self.restore,
@@ -86,6 +96,8 @@ class Writer:
             "rename-column": self.rename_column,
             "drop-column": self.drop_column,
             "widen-column": self.widen_column,
+            "set-default": self.set_default,
+            "cluster-by": self.cluster_by,
             "add-feature": self.add_feature,
             "drop-feature": self.drop_feature,
             "add-constraint": self.add_constraint,
@@ -99,15 +111,24 @@ class Writer:
             "cleanup-log": self.clean_up_log,
             "publish": self.publish,
         }
-        self.kinds = ("create", *self.commits, *self.maintenance)
+        self.creations: dict[str, Callable[[Transaction, Operation], None]] = {
+            "create": self.create,
+            "convert": self.convert,
+            "clone": self.clone,
+        }
+        self.kinds = (*self.creations, *self.commits, *self.maintenance)
 
     def apply(
         self, table: str, operation: Operation, commit: Mapping[str, Any], catalog: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Perform an operation and return the fields of the answer. Raises `EngineError`."""
         kind = operation["kind"]
-        if kind == "create":
-            return {"committed": True, "version": self.create(table, operation, commit)}
+        if kind in self.creations:
+            if (Path(table) / _LOG / file_names.commit_name(0)).exists():
+                raise EngineError("invalid-request", "the table exists", phase="commit")
+            transaction = self.transaction(table, None, None, kind)
+            self.creations[kind](transaction, operation)
+            return {"committed": True, "version": transaction.commit(commit)}
         if kind not in self.kinds:
             raise EngineError("unsupported", f"the kind {kind} is not offered", code="operation", phase="commit")
         log = LogReader(table, catalog)
@@ -145,15 +166,26 @@ class Writer:
 
     # rows
 
-    def create(self, table: str, operation: Operation, commit: Mapping[str, Any]) -> int:
+    def create(self, transaction: Transaction, operation: Operation) -> None:
         """Create a table with its first rows."""
-        if (Path(table) / _LOG / file_names.commit_name(0)).exists():
-            raise EngineError("invalid-request", "the table exists", phase="commit")
-        transaction = self.transaction(table, None, None, "create")
         transaction.use(*build_table(operation))
         if operation.get("rows"):
             transaction.add_rows(transaction.load_rows(operation["rows"]))
-        return transaction.commit(commit)
+
+    def convert(self, transaction: Transaction, operation: Operation) -> None:
+        """Create a table of the Parquet files in its directory."""
+        transaction.use(*build_table(operation))
+        transaction.actions += list_converted_files(transaction.root, transaction.state, transaction.files)
+
+    def clone(self, transaction: Transaction, operation: Operation) -> None:
+        """Create a table of the files of another table, which stay there."""
+        source = LogReader(operation["source"])
+        state = source.read_state()
+        self.check_protocol(state)
+        self.check_catalog(source, state)
+        transaction.use(state.protocol, msgspec.structs.replace(state.metadata, id=str(uuid.uuid4())))
+        transaction.actions += list_cloned_files(operation["source"], state)
+        transaction.actions += list_cloned_domains(state)
 
     def replace(self, transaction: Transaction, operation: Operation) -> None:
         """Replace schema, partitioning, properties and rows; the table keeps its id and its features."""
@@ -173,6 +205,36 @@ class Writer:
     def append(self, transaction: Transaction, operation: Operation) -> None:
         """Add rows."""
         transaction.add_rows(transaction.load_rows(operation["rows"]))
+
+    def append_with_evolution(self, transaction: Transaction, operation: Operation) -> None:
+        """Add rows and the columns that only they have."""
+        self.add_columns_of_rows(transaction, operation)
+        self.append(transaction, operation)
+
+    def merge_with_evolution(self, transaction: Transaction, operation: Operation) -> None:
+        """Merge rows, and add the columns that only they have."""
+        self.add_columns_of_rows(transaction, operation)
+        self.merge(transaction, operation)
+
+    def add_columns_of_rows(self, transaction: Transaction, operation: Operation) -> None:
+        """Add nullable columns at the end for those of the rows that the table does not have."""
+        for field in list_new_columns(operation["rows"], transaction.state.schema):
+            state = transaction.state
+            metadata = add_column(state.metadata, state.schema, field, mapped=state.mapping is not None)
+            transaction.use(state.protocol, metadata)
+
+    def overwrite_partitions(self, transaction: Transaction, operation: Operation) -> None:
+        """Replace all rows of the partitions that the new rows have."""
+        if not transaction.state.partition_columns:
+            raise EngineError("invalid-request", "the table has no partitions", phase="commit")
+        rows = transaction.load_rows(operation["rows"])
+        replaced = [values for values, _ in transaction.files.split(rows)]
+        for add, old in transaction.read_files():
+            if add.partition_values in replaced:
+                transaction.remove_rows(add, old, [True] * old.table.num_rows)
+                transaction.record_change("delete", old.table)
+        transaction.add_rows(rows)
+        transaction.record_change("insert", rows)
 
     def overwrite(self, transaction: Transaction, operation: Operation) -> None:
         """Replace all rows, or those that match a condition."""
@@ -382,6 +444,32 @@ class Writer:
         metadata = replace_schema(state.metadata, schema := Struct(tuple(fields)))
         needed = find_needed_features(schema, metadata.configuration)
         transaction.use(upgrade_protocol(state.protocol, needed), metadata)
+
+    def set_default(self, transaction: Transaction, operation: Operation) -> None:
+        """Set or remove the default of a column; rows that exist keep their values."""
+        state, (name,) = transaction.state, operation["name"]
+        if all(each.name != name for each in state.schema.fields):
+            raise EngineError("invalid-request", f"{name} is not a column", phase="commit")
+        fields = [
+            set_default(each, operation.get("sql")) if each.name == name else each for each in state.schema.fields
+        ]
+        metadata = replace_schema(state.metadata, schema := Struct(tuple(fields)))
+        needed = find_needed_features(schema, metadata.configuration)
+        transaction.use(upgrade_protocol(state.protocol, needed), metadata)
+
+    def cluster_by(self, transaction: Transaction, operation: Operation) -> None:
+        """Change the columns by which new files are clustered."""
+        state = transaction.state
+        if state.partition_columns:
+            raise EngineError("unsupported", "a table with partitions is not clustered", phase="commit")
+        fields = {each.name: each for each in state.schema.fields}
+        names = [name for (name,) in operation.get("columns") or ()]
+        if unknown := [name for name in names if name not in fields]:
+            raise EngineError("invalid-request", f"{', '.join(unknown)} is not a column", phase="commit")
+        transaction.use(upgrade_protocol(state.protocol, {CLUSTERING, "domainMetadata"}), state.metadata)
+        columns = [[physical_name(fields[name], state.mapping)] for name in names]
+        text = msgspec.json.encode({"clusteringColumns": columns}).decode()
+        transaction.actions.append(DomainMetadata(domain=CLUSTERING_DOMAIN, configuration=text, removed=False))
 
     def check_type_change(self, operation: Operation) -> None:
         """Raise `EngineError` for a change that the writer does not offer; it offers all that the protocol lists."""

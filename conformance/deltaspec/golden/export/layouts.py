@@ -13,7 +13,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.golden.corpus import CaseFiles
 from deltaspec.golden.export.dat_versions import iter_dat_versions
 from deltaspec.output_files import fill_directory
-from deltaspec_generators.table_uris import TABLE_URI
+from deltaspec_generators.table_uris import get_elsewhere, replace_table_uri
 
 Layout: TypeAlias = Literal["dat", "acceptance"]
 
@@ -51,10 +51,10 @@ def write_layout(cases: Sequence[CaseFiles], layout: Layout, directory: Path) ->
 
 def write_case(case: CaseFiles, layout: Layout, content: Path, directory: Path) -> None:
     """Write a case into the directory `content`, which will be moved to `directory`, as absolute paths say."""
-    uri = f"{(directory / case.id / 'delta').absolute().as_uri()}/".encode()
+    uri = f"{(directory / case.id / 'delta').absolute().as_uri()}/"
     for path, data in iter_files(case, layout):
         if path.startswith("delta/") and path.endswith(".json"):
-            data = data.replace(TABLE_URI.encode(), uri)
+            data = replace_table_uri(data, uri)
         target = content / case.id / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
@@ -84,7 +84,7 @@ def iter_files(case: CaseFiles, layout: Layout) -> Iterator[tuple[str, bytes]]:
 
 def _belongs(path: str, layout: Layout) -> bool:
     match path.split("/"):
-        case ["delta", *_]:
+        case [directory, *_] if directory in ("delta", get_elsewhere(Path("delta")).name):
             return True
         case ["test_case_info.json"] | ["expected", _, "table_content" | "table_version_metadata.json", *_]:
             return layout == "dat"

@@ -27,7 +27,15 @@ from deltaspec.golden.writers.form import Commit
 from deltaspec.protocol.property_names import CHANGE_DATA_FEED
 from deltaspec_generators.histories.drawing import Step
 from deltaspec_generators.histories.kinds import KINDS, STEPS_OF_THE_KIT
-from deltaspec_generators.histories.plain_table import Effect, Forbidden, PlainTable, Row, build_empty_table, perform
+from deltaspec_generators.histories.plain_table import (
+    Effect,
+    Forbidden,
+    PlainTable,
+    Row,
+    add_columns_of_rows,
+    build_empty_table,
+    perform,
+)
 from deltaspec_generators.tables.readable import CHANGE_TYPE
 
 OPERATIONS = "specs-x/operations.json"
@@ -94,8 +102,10 @@ class _Case:
         """Return an operation of the candidate protocol with its rows in a data file."""
         entry = dict(step.operation)
         if entry.get("rows") is not None:
-            makes_table = entry["kind"] in ("create", "replace")
+            makes_table = entry["kind"] in ("create", "convert", "replace")
             table = build_empty_table(entry) if makes_table else before or PlainTable()
+            if "new_columns" in entry:
+                table = add_columns_of_rows(table, entry)
             names = [each.name for each in table.columns if any(each.name in row for row in entry["rows"])]
             path = f"data/operation_{number}/part-00000.parquet"
             self.files[path] = encode_rows(table.build_arrow(entry["rows"], names), None)
@@ -129,7 +139,7 @@ class _Case:
             self.commits.append(self.expression.express(step, found, version))
         except Inexpressible as reason:
             self.outside.append(str(reason))
-            self.is_open = self.is_open and found.table == before
+            self.is_open = self.is_open and found.table == before and step.kind != "clone"
             return None
         if step.operation.get("rows") is not None:
             self.files[name_data_file(version)] = encode_rows(found.table.build_arrow(found.added), None)

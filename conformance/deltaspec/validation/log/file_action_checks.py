@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 import polars as pl
@@ -67,6 +67,8 @@ class StateActions(msgspec.Struct, frozen=True):
     unknown metadata do not apply."""
     typed: TypedColumns | None = None
     """Typed columns of the adds, from a Parquet checkpoint."""
+    kept_paths: pl.Series | None = None
+    """Hashes of the keys of the paths whose rows are read; None for all. Statistics of others are checked, not put."""
 
     def without_rows(self) -> StateActions:
         """Return this without its rows, so that their memory can be freed once their facts are built."""
@@ -152,10 +154,25 @@ def check_file_action_facts(
         cdcs = select_replay_columns(facts, compared=False, cdc=True, schema=schema, values=values)
         put(EARLIER_CDC_ROWS if is_earlier else CDC_ROWS, cdcs)
     timed = options.clock_ms is not None and level != "log"
-    put(
-        actions.tag,
-        select_replay_columns(facts, compared=reading.compares_files, schema=schema, values=values, timed=timed),
-    )
+    for rows, are_read in _split_by_paths(facts, actions.kept_paths):
+        values = are_read and level == "rows"
+        put(
+            actions.tag,
+            select_replay_columns(rows, compared=reading.compares_files, schema=schema, values=values, timed=timed),
+        )
+
+
+def _split_by_paths(facts: pl.DataFrame, kept_paths: pl.Series | None) -> Iterator[tuple[pl.DataFrame, bool]]:
+    """Yield the facts of the kept paths and of the others, with whether they are of the kept paths."""
+    if kept_paths is None:
+        yield facts, True
+        return
+    is_kept = facts["path_key"].hash().is_in(kept_paths.implode())
+    if is_kept.any():
+        yield facts.filter(is_kept), True
+        yield facts.filter(~is_kept), False
+    else:
+        yield facts, False
 
 
 def _check_typed_copies(findings: Findings, merged: MergedCopies, provenance: Provenance) -> None:

@@ -6,6 +6,9 @@ recorder.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import msgspec
 
 from deltaspec.protocol.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, WireStruct
@@ -16,6 +19,7 @@ from deltaspec.validation.log.derived_files import ACTIONS_OF_ONE_COMMIT
 from deltaspec.validation.log.facts import LogFactsBuilder
 from deltaspec.validation.log.file_times import file_time_before
 from deltaspec.validation.log.log_source import JsonFile, LogSource, commit_file
+from deltaspec.validation.log.new_files import find_reason_for_all_files
 from deltaspec.validation.log.replay_stage import EARLIER_ROWS, REPLAY_ROWS
 from deltaspec.validation.log.undecided import (
     COMMIT_VIEWS,
@@ -58,13 +62,21 @@ class _EarlierCommits(msgspec.Struct):
 
 def read_history(source: LogSource, history: LogFactsBuilder) -> None:
     """Read the checkpoint that the validated history begins with, the commits up to it, and the commits after it."""
-    plan, base_lines = history.context.plan, _Lines()
+    plan, options, base_lines = history.context.plan, history.context.options, _Lines()
+    check_base: Callable[[], None] | None = None
     if plan.base is not None:
-        base_lines = _read_base(source, history, plan.base)
+        base_lines, check_base = _read_base(source, history, plan.base)
     elif not plan.commits:
         history.state.lose({None})
+    since = None if options.level == "log" else options.since
+    if check_base is not None and since is None:
+        check_base()
     earlier = _read_earlier_commits(source, history, base_lines)
     _read_commits(source, history, earlier.previous, earlier.rows)
+    if check_base is not None and since is not None:  # now the commits have shown which of its files are read
+        if find_reason_for_all_files(since, history.build()) is None:
+            source.keep_new_files()
+        check_base()
     unknown = history.state.unknown_reader_features
     if unknown:
         block_replay(history, source.findings, describe_unknown_readers(unknown), None)
@@ -74,8 +86,8 @@ def read_history(source: LogSource, history: LogFactsBuilder) -> None:
     source.findings.evaluate_rows(table_state.metadata, history.state.undefined_types)
 
 
-def _read_base(source: LogSource, history: LogFactsBuilder, base: Checkpoint) -> _Lines:
-    """Read the base, and return its table actions with their lines."""
+def _read_base(source: LogSource, history: LogFactsBuilder, base: Checkpoint) -> tuple[_Lines, Callable[[], None]]:
+    """Read the base. Return its table actions with their lines, and a function that checks its file actions."""
     read, check_file_actions = source.read_checkpoint(base)
     file = f"{LOG_DIRECTORY}/{base.files[0]}"
     lines = [(line, action) for _, line, action in read.actions]
@@ -88,9 +100,9 @@ def _read_base(source: LogSource, history: LogFactsBuilder, base: Checkpoint) ->
         lose_state(history, source.findings, read.undecoded_kinds, reason, file)
         source.findings.mark_undecided((replay_differences, checksums), reason, file)
     history.remember_parts(base, REPLAY_ROWS)
-    check_file_actions(history.state.file_context(history.context.store.root), REPLAY_ROWS)
+    context = history.state.file_context(history.context.store.root)
     history.remember_state(base.version)
-    return lines
+    return lines, partial(check_file_actions, context, REPLAY_ROWS)
 
 
 # the commits up to the base

@@ -104,6 +104,13 @@ class LogSource(Protocol):
         """Check the file actions of commits that are in the memory of this process."""
         ...
 
+    def keep_new_files(self) -> None:
+        """Stop keeping what only rows of files need, of the files that have no action after the earlier report.
+
+        It is called with `--since`, after all commits were read and before the base is checked.
+        """
+        ...
+
     def finish(self) -> Collection[str]:
         """Check all remaining file actions. Return the files that have lost actions since they were first read."""
         ...

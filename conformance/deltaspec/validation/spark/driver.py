@@ -236,6 +236,9 @@ class SparkLog:
     def flush(self) -> None:
         """Do nothing: executors have the file actions."""
 
+    def keep_new_files(self) -> None:
+        """Keep everything: the executors read a checkpoint without the paths of the commits."""
+
     def finish_started(self) -> None:
         """Do nothing: tasks evaluate rows when they read them."""
 
