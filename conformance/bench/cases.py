@@ -232,7 +232,7 @@ def _add_growth_cases() -> None:
         items=1_000,
         files=1_001_001,
         level="rows",
-        options=("--since", "{table}/_report.json", "--accept-unchecked", "PQT,ROW,STA"),
+        options=("--since", "{table}/_report.json", "--accept-unchecked", "PQT,PRP,ROW,STA"),
         peers=("level-log",),
         target=Target(ratio=1.3, megabytes=450),
         reads_data=True,
