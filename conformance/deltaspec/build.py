@@ -13,7 +13,7 @@ _SOURCES = (".py", ".toml", ".json")
 
 @cache
 def describe_build() -> str:
-    """Return release and hash of the sources, such as `1.0.0rc1 (build 8ff5f03c)`; also for packages in a zip file."""
+    """Return release and hash of the sources, such as `1.0.0 (build 8ff5f03c)`; also for packages in a zip file."""
     digest = hashlib.sha256()
     for name, content in _iter_sources(files("deltaspec"), ""):
         digest.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())

@@ -1,3 +1,3 @@
 """Release number of deltaspec. A module without imports, so that every other module can import it."""
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0"

@@ -38,8 +38,8 @@ SCHEMA = pa.schema(
     }
 )
 """Columns of the table. `kind` is `finding`, `accepted`, `not shown`, `refused`, `acceptance` (numbers and reasons of
-accepted findings), `outdated`, or how something was not checked: `not checked`, `accepted unchecked`, `not compared`,
-`not read` or `not listed`; then `message` is the reason."""
+accepted findings), `outdated`, `hints`, or how something was not checked: `not checked`, `accepted unchecked`,
+`not compared`, `not read` or `not listed`; then `message` is the reason."""
 
 
 def render_parquet(report: Report) -> bytes:

@@ -89,7 +89,7 @@ def test_stderr_has_no_java_stack_trace(table: Path) -> None:
     assert "no storage for scheme 'foo'" in lines[4]
     assert lines[5] == lines[0]
     assert lines[6] in ("violations", "incomplete")
-    assert lines[7].startswith("executors have deltaspec 1.0.0rc1 (build ")
+    assert lines[7].startswith(f"executors have deltaspec {deltaspec.__version__} (build ")
     assert lines[7].endswith("), the driver 0.0.9 (build 00000000): install the same build")
     traces = [line for line in done.stderr.splitlines() if line.startswith(("\tat ", "Caused by: ", "Traceback"))]
     assert traces == []

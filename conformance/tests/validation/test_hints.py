@@ -129,14 +129,14 @@ def test_large_files_with_equal_ends_are_read_completely(tmp_path: Path) -> None
 
 
 def test_file_that_cannot_be_read_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compute_hash = same_content_search._Search._hash
+    compute_hash = same_content_search.ContentSearch.hash_file
 
     def fail(search: Any, file: DataFile, start: int) -> bytes:
         if file.path == "a1.parquet":
             raise StorageError("a1.parquet: the disk is broken")
         return compute_hash(search, file, start)
 
-    monkeypatch.setattr(same_content_search._Search, "_hash", fail)
+    monkeypatch.setattr(same_content_search.ContentSearch, "hash_file", fail)
     hints = find_hints(build_table(ONE, ONE, ONE), tmp_path)
     assert [each.paths for each in hints.same_content] == [["a0.parquet", "a2.parquet"]]
     assert (hints.compared, hints.not_compared, hints.reason) == (3, 1, "a1.parquet: the disk is broken")

@@ -50,7 +50,7 @@ def search_same_content(data: DataBucket) -> Hints:
     rows = rows.with_columns(_stated_rows=pl.when(states_rows).then("num_records"))
     key = [*_SIMILAR, "_stated_rows"]
     similar = rows.filter(pl.len().over(key) > 1)
-    search = _Search(data)
+    search = ContentSearch(data)
     hints = Hints(compared=len(similar))
     for number, files in enumerate(similar.partition_by(key, maintain_order=True)):
         data.progress("files with the same content", number, None)
@@ -59,7 +59,7 @@ def search_same_content(data: DataBucket) -> Hints:
     return merge_hints(hints, search.unread)
 
 
-class _Search:
+class ContentSearch:
     """Compares the content of similar files."""
 
     def __init__(self, data: DataBucket) -> None:
@@ -93,12 +93,12 @@ class _Search:
         return [each.drop("_hash") for each in groups]
 
     def _hash_end(self, file: DataFile) -> bytes:
-        return self._hash(file, max(0, (file.actual_size or 0) - _END_BYTES))
+        return self.hash_file(file, max(0, (file.actual_size or 0) - _END_BYTES))
 
     def _hash_content(self, file: DataFile) -> bytes:
-        return self._hash(file, 0)
+        return self.hash_file(file, 0)
 
-    def _hash(self, file: DataFile, start: int) -> bytes:
+    def hash_file(self, file: DataFile, start: int) -> bytes:
         """Return the hash of a file from a position on, read in chunks."""
         digest, size = sha256(), file.actual_size or 0
         while start < size:
