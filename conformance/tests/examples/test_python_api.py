@@ -30,8 +30,8 @@ def test_verdict_and_findings(example: dict[str, Any]) -> None:
 
 def test_next_report_continues_the_last_one(example: dict[str, Any], tmp_path: Path) -> None:
     report = tmp_path / "last.json"
-    for _ in range(2):
-        assert example["check_new_files"](str(SOUND), report) == "CONFORMS  nothing found · exit 0"
+    verdicts = [example["check_new_files"](str(SOUND), report) for _ in range(2)]
+    assert verdicts == ["CONFORMS  nothing found · exit 0"] * 2
     assert '"since"' in report.read_text("utf-8")
 
 

@@ -48,7 +48,7 @@ def test_row_tracking_of_r2_has_its_high_water_mark_as_an_action(tmp_path: Path)
     write_drawn_cases([(cases, number) for number in range(3)], "folder", tmp_path / "cases", 1)
     logs = [path.read_text("utf-8") for path in (tmp_path / "cases").rglob("_delta_log/*.json")]
     assert ([log for log in logs if "rowIdHighWaterMark\\" in log], len(logs) > 3) == ([], True)
-    assert any('{"rowIdHighWaterMark":{"highWaterMark":' in log for log in logs)
+    assert [log for log in logs if '{"rowIdHighWaterMark":{"highWaterMark":' in log] != []
     found = load_corpus(tmp_path / "cases").cases
     assert [(case.description.spec.since, case.description.spec.until) for case in found] == [("r2", "r2")] * 3
     assert {case.id: problems for case in found if (problems := verify_case(case).problems)} == {}

@@ -80,7 +80,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     },
     "deltaspec.pages": {"report", "errors", "installation", "scales"},
     "deltaspec.matrix": {
-        *("candidates", "faults", "pages", "report", "requirements", "suites"),
+        *("candidates", "faults", "pages", "protocol", "report", "requirements", "suites"),
         *("errors", "version"),
     },
     "deltaspec.selftest": {

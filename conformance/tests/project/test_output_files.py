@@ -20,6 +20,7 @@ ALLOWED = {
     "golden/writers/output.py": "writes to the directory of `fill_directory`",
     "golden/verification.py": "changes a copy in a temporary directory",
     "extraction/case.py": "writes into the temporary directory of a case",
+    "suites/history_requests.py": "writes the source of a table into the temporary directory of a history",
     "lake/site.py": "writes to the directory of `fill_directory`",
     "repair/plan_writer.py": "writes into the temporary directory of a plan",
     "selftest/readers/side_effects.py": "has the faults that a table is changed in place",
