@@ -38,8 +38,8 @@ _BATCH_BYTES = 32 << 20
 LARGE_BATCH_BYTES = 128 << 20
 """Size of a batch above which its rows are read again in smaller batches."""
 _MAX_GROUP_COLUMNS = 32
-_SMALL_BYTES = 1 << 20
-"""Size of all values up to which every column of a file is read at once."""
+_SMALL_BYTES = 16 << 20
+"""Size of all values, if each were as long as the largest page, up to which every column of a file is read at once."""
 
 
 class DataFileRows(msgspec.Struct):
@@ -133,12 +133,11 @@ def _check_partition_not_null(column: FileColumn, values: dict[str, str | None],
 
 
 def _fit_one_batch(opened: OpenedFile, columns: list[FileColumn]) -> bool:
-    """Return whether the columns are so small that one call reads them all, which most of the time of such files is."""
-    value_bytes = opened.parquet.metadata.num_rows * len(columns) * max(opened.value_bytes, 1)
+    """Return whether one call may read all columns. For small files, the calls take most of the time."""
     return (
-        0 < len(columns) <= _MAX_GROUP_COLUMNS
-        and len(opened.data) > 0
-        and value_bytes <= _SMALL_BYTES
+        opened.page_bytes is not None
+        and 0 < len(columns) <= _MAX_GROUP_COLUMNS
+        and opened.parquet.metadata.num_rows * len(columns) * opened.page_bytes <= _SMALL_BYTES
         and all(_is_narrow(column.file_type) or _is_string(column.file_type) for column in columns)
     )
 

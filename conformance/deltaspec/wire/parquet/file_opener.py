@@ -44,6 +44,8 @@ class OpenedFile:
     """`PageSummary.value_bytes`; 0 for a file of more than `LARGE_FILE_BYTES`."""
     dictionary_sizes: Sequence[int | None]
     """`PageSummary.dictionary_sizes`."""
+    page_bytes: int | None
+    """`PageSummary.page_bytes`; None for a file of more than `LARGE_FILE_BYTES`."""
     data: bytes = b""
     """The complete file if it is small, else empty."""
 
@@ -99,7 +101,7 @@ def open_data_file(source: Any, size: int) -> OpenedFile:
     max_rows = MAX_ROWS_OF_ANY_FILE + size * MAX_ROWS_PER_BYTE
     if not 0 <= rows <= max_rows:
         raise UnreadableRows(f"its footer states {rows} rows; {size} bytes can have at most {max_rows}")
-    return OpenedFile(parquet, pages.value_bytes, pages.dictionary_sizes, data)
+    return OpenedFile(parquet, pages.value_bytes, pages.dictionary_sizes, pages.page_bytes, data)
 
 
 def read_all(source: Any, size: int) -> bytes:

@@ -38,6 +38,8 @@ class PageSummary(NamedTuple):
     dictionary_sizes: tuple[int | None, ...] = ()
     """For each column chunk of the footer, the number of dictionary entries; None unless it has byte arrays that all
     are in the dictionary and are repeated."""
+    page_bytes: int | None = None
+    """Size of the largest page, which no value exceeds; None if the structure of the file is invalid."""
 
 
 class _Page(NamedTuple):
@@ -57,7 +59,7 @@ def summarize_pages(data: bytes) -> PageSummary:
     Raises:
         PagesTooLarge: a page needs more than `MAX_PAGE_BYTES`, or the file has more than `MAX_PAGE_HEADERS` pages.
     """
-    longest = page_count = 0
+    longest = page_count = page_bytes = 0
     dictionary_sizes: list[int | None] = []
     try:
         for chunk in _read_chunks(data):
@@ -66,6 +68,7 @@ def summarize_pages(data: bytes) -> PageSummary:
                 page_count += 1
                 if page_count > MAX_PAGE_HEADERS:
                     raise PagesTooLarge(f"it has more pages than the limit of {MAX_PAGE_HEADERS}")
+                page_bytes = max(page_bytes, page.size)
                 if page.size > MAX_PAGE_BYTES:
                     raise PagesTooLarge(f"a page of {page.size} bytes, more than the limit of {MAX_PAGE_BYTES} bytes")
                 if chunk.physical_type == _BYTE_ARRAY:
@@ -75,7 +78,7 @@ def summarize_pages(data: bytes) -> PageSummary:
             dictionary_sizes.append(_get_dictionary_size(chunk, pages))
     except ThriftError:
         return PageSummary(longest)
-    return PageSummary(longest, tuple(dictionary_sizes))
+    return PageSummary(longest, tuple(dictionary_sizes), page_bytes if dictionary_sizes else None)
 
 
 def _get_dictionary_size(chunk: ColumnChunk, pages: list[_Page]) -> int | None:

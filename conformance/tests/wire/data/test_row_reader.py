@@ -23,6 +23,7 @@ from wire.data_row_reading import (
 
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.wire.data.leaf_values import LeafValues
+from deltaspec.wire.data.row_reader import GroupReader
 from deltaspec.wire.parquet.arrow_errors import is_corruption
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec_generators.data_files.parquet_encodings import (
@@ -347,3 +348,31 @@ def test_leaves_equal_the_rows(drawn: tuple[Struct, list[list[Any]], bytes, list
 def test_only_errors_of_the_decoder_mean_corruption(fault: Exception, is_corrupt: bool) -> None:
     """Other errors say nothing about the file, so that its column counts as not read."""
     assert is_corruption(fault) is is_corrupt
+
+
+# columns that are read together
+
+
+@pytest.mark.parametrize(
+    ("long_value", "groups"),
+    [("x", [["a", "n", "b"]]), ("x" * 100_000, [["n"], ["a"], ["b"]])],
+    ids=["small", "skewed"],
+)
+def test_columns_are_read_together_only_if_the_longest_page_permits(
+    long_value: str, groups: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, found = GroupReader.read, list[list[str]]()
+
+    def remember(reader: GroupReader, *arguments: Any) -> None:
+        found.append([column.name for column in reader.columns])
+        read(reader, *arguments)
+
+    monkeypatch.setattr(GroupReader, "read", remember)
+    # the mean length of the dictionary's values says nothing about the longest one
+    texts = [*(f"{number:05}" for number in range(99)), long_value]
+    table = pa.table({"a": texts, "n": list(range(100)), "b": texts})
+    result = read_file_rows(parquet_bytes(table), fields(a=STRING, n=LONG, b=STRING))
+    assert found == groups
+    assert [(each.path, each.maximum) for each in result.leaves] == [
+        ((name,), 99 if name == "n" else long_value) for names in groups for name in names
+    ]
