@@ -93,7 +93,7 @@ def validate(
               is reported (the default).
             - allow_outside (bool): follow absolute paths that lead out of the table, as in shallow clones.
             - hints (bool): at level `rows`, look for live files with the same content, which may be the same data added
-              twice. `Report.hints` has them; they are no findings and do not change the verdict.
+              twice. `Report.hints` has them; they are not findings and do not change the verdict.
 
     Raises:
         InvalidUsage: an option has an invalid value, a rule or version does not exist, the state belongs to another

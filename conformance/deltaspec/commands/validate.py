@@ -127,7 +127,7 @@ from deltaspec.wire.catalog.names import is_catalog_table
 @click.option(
     "--hints/--no-hints",
     help="At level rows, look also for live files with the same content, which may be the same data added twice. "
-    "Hints are no findings, and do not change the verdict.",
+    "Hints are not findings, and do not change the verdict.",
 )
 @click.option(
     "--writer-time-zone",

@@ -323,7 +323,7 @@ class SameContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hints(msgspec.Struct, frozen=True, kw_only=True):
-    """Live data files that look like the same data added twice. The protocol permits that, so they are no findings."""
+    """Live data files that look like the same data added twice. The protocol permits that, so they are not findings."""
 
     same_content: list[SameContent] = field(default_factory=list)
     """The first groups, in the order of their paths."""

@@ -1,6 +1,6 @@
 """Find live data files with the same content: hints that the same data was added twice. They decide no rule.
 
-Only files that the log does not tell apart are read: those with the same size, partition values and number of rows.
+Only files that look alike in the log are read: those with the same size, partition values and number of rows.
 Their ends are compared first, because the footer of a Parquet file has its row counts and bounds. Only files with equal
 ends are read completely.
 """
