@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 from planted_faults.caught_by import CAUGHT_BY
 from planted_faults.log_examples import draw_simplest
 from validation.test_concurrent_writes import use_store
@@ -29,7 +30,7 @@ def validate(name: str, *, is_blocked: bool) -> Report:
     """Validate a mutated table with one commit more, which cannot be read if replay is to be blocked."""
     files = draw_simplest(name).files
     last = max(files.commits) + 1
-    files.commits = {**files.commits, last: [commit_info_action(last)]}
+    files = replace(files, commits={**files.commits, last: [commit_info_action(last)]})  # other tests use the drawn one
     with use_store(FailingStore(files, ("read", commit_path(last), 1) if is_blocked else None)):
         return deltaspec.validate("memory", level="log", history="all")
 
