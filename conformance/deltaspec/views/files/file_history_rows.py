@@ -161,13 +161,13 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
 
     A remove has it only if the commit does not add the path; otherwise the add has it.
     """
-    files = rows.filter(pl.col("kind") != "cdc")
-    is_compared = pl.col("kind") == "add"
     with_vector = rows.filter(pl.col("_vector") != "")["path_key"].unique()
-    if len(with_vector):
-        may_miss = (pl.col("kind") == "remove") & pl.col("path_key").is_in(with_vector.implode())
-        is_added = (pl.col("kind") == "add").any().over("version", "path_key")
-        is_compared |= may_miss & (pl.col("source") == "commit") & ~is_added
+    if with_vector.is_empty():
+        return _select_view_columns(rows.with_columns(unremoved_live_vector=pl.lit(None, pl.String)))
+    files = rows.filter(pl.col("kind") != "cdc")
+    may_miss = (pl.col("kind") == "remove") & pl.col("path_key").is_in(with_vector.implode())
+    is_added = (pl.col("kind") == "add").any().over("version", "path_key")
+    is_compared = (pl.col("kind") == "add") | (may_miss & (pl.col("source") == "commit") & ~is_added)
     rows = rows.with_columns(_is_compared=is_compared)
     compared = rows.filter("_is_compared")
     before = (
