@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from deltaspec.protocol.files.partition_values import find_changed_value
+from deltaspec.views.files.few_file_actions import compare_few_actions, describe_changed_value
 from deltaspec.views.files.file_actions import file_history
-from deltaspec.views.files.file_replay import build_intervals, has_shared_path
-from deltaspec.views.files.partition_facts import parse_partition_text
+from deltaspec.views.files.file_replay import FEW_ROWS, has_shared_path
 from deltaspec.views.table.enablement import EnablementHistory
 
 _ROW_IDS = ("base_row_id", "default_row_commit_version")
@@ -37,6 +36,8 @@ def build_commit_file_history(
         return file_history.frame([])
     chain = chain.drop("until", strict=False).filter(shared.head(len(chain)))
     rows = pl.concat([chain, cdcs.filter(shared.tail(len(cdcs)))]).sort("version", "file", "line")
+    if len(rows) < FEW_ROWS:
+        return file_history.frame(compare_few_actions(rows.to_dicts(), row_tracking, table_replacements))
     return _with_live_vector(
         _with_removed_add(_with_row_ids_before(_with_counts(rows), row_tracking, table_replacements))
     )
@@ -52,6 +53,8 @@ def build_derived_file_history(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.filter(has_shared_path(rows)).sort("version", "file", "line")
     if rows.is_empty():
         return file_history.frame([])
+    if len(rows) < FEW_ROWS:
+        return file_history.frame(compare_few_actions(rows.to_dicts(), [], ()))
     blank = {
         name: pl.lit(None, file_history.columns[name].dtype) for name in (*_OF_EARLIER_ADD, "unremoved_live_vector")
     }
@@ -102,6 +105,8 @@ def _with_row_ids_before(
     rows: pl.DataFrame, row_tracking: EnablementHistory, table_replacements: Sequence[int]
 ) -> pl.DataFrame:
     """Add the row ids of the last add of the path in an earlier version, for commit actions that must keep them."""
+    if not any(supported for _, supported, _ in row_tracking):
+        return rows.with_columns(pl.lit(None, pl.Int64).alias(f"{name}_before") for name in _ROW_IDS)
     assigns: pl.Expr = pl.lit(False)
     for version, supported, suspended in row_tracking:
         assigns = pl.when(pl.col("version") >= version).then(pl.lit(supported and not suspended)).otherwise(assigns)
@@ -145,15 +150,9 @@ def _find_changed_values(added: pl.Series, removed: pl.Series) -> pl.Series:
     """Return `changed_partition_value` for texts as in `partition_text`. Equal pairs are compared once."""
     pairs = pl.DataFrame([added.alias("added"), removed.alias("removed")])
     differing = pairs.filter(pl.col("added") != pl.col("removed")).unique()
-    described = [_describe_changed_value(*pair) for pair in differing.iter_rows()]
+    described = [describe_changed_value(*pair) for pair in differing.iter_rows()]
     found = differing.with_columns(changed_partition_value=pl.Series(described, dtype=pl.String))
     return pairs.join(found, on=["added", "removed"], how="left", maintain_order="left")["changed_partition_value"]
-
-
-def _describe_changed_value(added: str, removed: str) -> str | None:
-    before, after = parse_partition_text(added), parse_partition_text(removed)
-    name = find_changed_value(before, after)
-    return None if name is None else f"{name}={after[name]}, added with {before[name]}"
 
 
 def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
@@ -164,24 +163,24 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
     with_vector = rows.filter(pl.col("_vector") != "")["path_key"].unique()
     if with_vector.is_empty():
         return _select_view_columns(rows.with_columns(unremoved_live_vector=pl.lit(None, pl.String)))
+    own = pl.when(pl.col("_vector") == "").then(pl.lit("none")).otherwise(pl.col("_vector"))
     files = rows.filter(pl.col("kind") != "cdc")
     may_miss = (pl.col("kind") == "remove") & pl.col("path_key").is_in(with_vector.implode())
     is_added = (pl.col("kind") == "add").any().over("version", "path_key")
     is_compared = (pl.col("kind") == "add") | (may_miss & (pl.col("source") == "commit") & ~is_added)
-    rows = rows.with_columns(_is_compared=is_compared)
+    rows = rows.with_columns(_is_compared=is_compared.fill_null(False))  # an action may have no path
     compared = rows.filter("_is_compared")
     before = (
-        _without_helpers(build_intervals(files.drop("_vector")))
-        .filter(pl.col("kind") == "add")
-        .select("path_key", _live_vector=pl.col("deletion_vector_id").fill_null("none"), _from=pl.col("version"))
+        files.filter(pl.col("kind") == "add")
+        .select("path_key", _live_vector=own, _from=pl.col("version"))
         .unique(subset=["path_key", "_from"], keep="last", maintain_order=True)
         .sort("_from")
     )
     removed = files.filter(pl.col("kind") == "remove").select(
-        "path_key", "version", _live_vector=pl.col("deletion_vector_id").fill_null("none"), _removed=pl.lit(True)
+        "path_key", "version", _live_vector=own, _removed=pl.lit(True)
     )
     earlier_removed = files.filter(pl.col("kind") == "remove").select(
-        "path_key", _live_vector=pl.col("deletion_vector_id").fill_null("none"), _removed_at=pl.col("version")
+        "path_key", _live_vector=own, _removed_at=pl.col("version")
     )
     compared = compared.sort("version").join_asof(
         before,
@@ -203,16 +202,11 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
         check_sortedness=False,
     )
     still_live = pl.col("_removed_at").is_null() | (pl.col("_removed_at") <= pl.col("_from"))
-    own = pl.when(pl.col("_vector") == "").then(pl.lit("none")).otherwise(pl.col("_vector"))
     unremoved = still_live & pl.col("_removed").is_null() & (pl.col("_live_vector") != own)
     compared = compared.with_columns(unremoved_live_vector=pl.when(unremoved).then(pl.col("_live_vector")))
     others = rows.filter(~pl.col("_is_compared"))
     others = others.with_columns(unremoved_live_vector=pl.lit(None, pl.String))
     return _select_view_columns(pl.concat([compared.select(others.columns), others]))
-
-
-def _without_helpers(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.drop([name for name in frame.columns if name.startswith("_")])
 
 
 def _select_view_columns(rows: pl.DataFrame) -> pl.DataFrame:

@@ -165,6 +165,8 @@ def build_intervals(
     several = has_shared_path(chain) if shared is None else shared
     if not several.any():
         return chain.with_columns(until=pl.lit(None, pl.Int64))
+    if len(chain) < FEW_ROWS:
+        return chain.with_columns(pl.Series("until", _find_ends(chain, revision), dtype=pl.Int64))
     single = chain.filter(~several).with_columns(until=pl.lit(None, pl.Int64))
     many = chain.filter(several).with_columns(
         _vector=pl.col("deletion_vector_id").fill_null(""), _is_add=pl.col("kind") == "add"
@@ -184,6 +186,25 @@ def build_intervals(
     )
     columns = [*chain.columns, "until"]
     return pl.concat([single.select(columns), adds.select(columns), removes.select(columns)])
+
+
+def _find_ends(chain: pl.DataFrame, revision: Revision) -> list[int | None]:
+    """Return `until` of few actions. They are read backwards, so that the next actions of a file are known."""
+    columns = chain.select("version", pl.col("kind") == "add", "file", "line", "path_key", "deletion_vector_id")
+    ends: list[int | None] = [None] * len(chain)
+    nearest: dict[tuple[Any, ...], int] = {}
+    for number, (version, is_add, *_, path, vector) in sorted(enumerate(columns.rows()), key=_get_place, reverse=True):
+        file = (path, vector or "")
+        same = path if is_add and revision is Revision.CURRENT else file
+        others = [(not is_add, file)] if path is not None else []
+        ends[number] = min((nearest[key] for key in [(is_add, same), *others] if key in nearest), default=None)
+        nearest[is_add, same] = nearest[is_add, file] = version
+    return ends
+
+
+def _get_place(row: tuple[int, tuple[Any, ...]]) -> tuple[Any, ...]:
+    version, is_add, file, line, *_ = row[1]
+    return version, is_add, file, line
 
 
 def has_shared_path(rows: pl.DataFrame) -> pl.Series:
