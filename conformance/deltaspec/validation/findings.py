@@ -205,6 +205,8 @@ class Findings:
             levels: levels of the rules.
             codes: codes of the rules.
         """
+        if not reasons and not more:
+            return
         chosen = [rule.code for rule in self.rules if rule.view in views or rule.level in levels or rule.code in codes]
         self._ledger.add_files(chosen, reasons, more)
 

@@ -3,6 +3,7 @@
 import polars as pl
 
 from deltaspec.views.base import Column, View
+from deltaspec.views.files.file_replay import FEW_ROWS
 
 idle_removes = View(
     name="idle_removes",
@@ -38,6 +39,8 @@ def build_idle_remove_rows(intervals: pl.DataFrame) -> pl.DataFrame:
     """
     if not (intervals["kind"] == "remove").any():
         return idle_removes.frame([])
+    if len(intervals) < FEW_ROWS and not _has_idle_remove(intervals):
+        return idle_removes.frame([])
     vector = pl.col("deletion_vector_id").fill_null("").alias("_vector")
     removes = intervals.filter((pl.col("kind") == "remove") & (pl.col("source") == "commit")).with_columns(vector)
     if removes.is_empty():
@@ -67,3 +70,14 @@ def build_idle_remove_rows(intervals: pl.DataFrame) -> pl.DataFrame:
         is_vector_file=pl.col("path_key").str.contains(_VECTOR_FILE),
     )
     return rows.select(list(idle_removes.columns)).sort("version", "file", "line")
+
+
+def _has_idle_remove(intervals: pl.DataFrame) -> bool:
+    """Return whether few intervals may have a remove that ends no live file, without the query."""
+    vector = pl.col("deletion_vector_id").fill_null("")
+    rows = intervals.select("kind", "source", "version", "until", "path_key", vector).rows()
+    ends = {(end, path, vector) for kind, _, *both, path, vector in rows if kind == "add" for end in both}
+    return any(
+        kind == "remove" and source == "commit" and (path is None or (version, path, vector) not in ends)
+        for kind, source, version, _, path, vector in rows
+    )

@@ -22,6 +22,8 @@ _OBJECT_ROOT = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*://[^/]*)/+(.+)", re.DOTALL
 _NON_CANONICAL_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
 _SIGN_OF_NON_CANONICAL_KEYS = "[./:]/"
 """Keys that the pattern matches contain this text, begin with `/` or end with `.`. Few other keys do."""
+_FEW_KEYS = 500
+"""Fewer keys are not worth the search for these signs."""
 MAX_STORES = 100
 """Limit of locations outside of the table, because a hostile log may name any number of hosts."""
 
@@ -48,6 +50,8 @@ def normalize_key(key: str) -> str:
 
 def find_non_canonical_keys(keys: pl.Series) -> pl.Series:
     """Return whether each key is absolute or differs from the name in a listing (Boolean); null for null."""
+    if len(keys) < _FEW_KEYS:
+        return keys.str.contains(_NON_CANONICAL_KEY)
     found = keys.str.contains(_SIGN_OF_NON_CANONICAL_KEYS) | keys.str.starts_with("/") | keys.str.ends_with(".")
     rows = found.arg_true()
     return found.scatter(rows, keys.gather(rows).str.contains(_NON_CANONICAL_KEY)) if len(rows) else found

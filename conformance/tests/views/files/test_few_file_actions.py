@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from deltaspec.protocol.revisions import Revision
-from deltaspec.views.files import file_history_rows, file_replay
+from deltaspec.views.files import file_history_rows, file_replay, idle_removes
 from deltaspec.views.files.file_replay import REPLAY_COLUMNS
 from deltaspec.views.files.partition_facts import ENTRY_END, VALUE_BEGIN
 
@@ -82,4 +82,15 @@ def test_history_of_a_derived_file(rows: pl.DataFrame) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_history_rows, "FEW_ROWS", 0)
         many = file_history_rows.build_derived_file_history(rows)
+    assert_frame_equal(few, many, check_row_order=False)
+
+
+@example_settings(100)
+@given(chain=actions())
+def test_idle_removes(chain: pl.DataFrame) -> None:
+    intervals = file_replay.build_intervals(chain)
+    few = idle_removes.build_idle_remove_rows(intervals)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(idle_removes, "FEW_ROWS", 0)
+        many = idle_removes.build_idle_remove_rows(intervals)
     assert_frame_equal(few, many, check_row_order=False)
