@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from itertools import product
+from itertools import chain, product
 
 import polars as pl
 import pytest
@@ -34,6 +34,8 @@ def test_non_canonical_keys_are_those_that_a_listing_names_otherwise() -> None:
     ]
     assert 1000 < sum(expected) < len(keys) - 500
     assert find_non_canonical_keys(pl.Series(keys)).to_list() == expected
+    few = (find_non_canonical_keys(pl.Series(keys[start : start + 400])) for start in range(0, len(keys), 400))
+    assert list(chain.from_iterable(few)) == expected
     frame = pl.DataFrame({"key": [*keys, None]})
     assert frame.select(is_non_canonical_key("key")).to_series().to_list() == [*expected, None]
     assert find_non_canonical_keys(pl.Series(["a/b", None])).to_list() == [False, None]
