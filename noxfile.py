@@ -583,6 +583,22 @@ def repair_apply(session: nox.Session) -> None:
 
 
 @nox.session
+def catalog_writes(session: nox.Session) -> None:
+    """Validate 300 tables of a catalog while delta-kernel-rs writes them; `nox -s catalog_writes -- --tables 30`.
+
+    Builds the writer with Cargo, which takes about eight minutes of CPU time the first time. Writes
+    `reports/catalog-writes.md`.
+    """
+    _with_project(session, "dev,unity")
+    target = (HARNESSES / "build/cargo").resolve()
+    cargo = ["cargo", "build", "--release", "--locked", "--target-dir", str(target)]
+    session.run(*cargo, "--manifest-path", str(HARNESSES / "kernel_rust_catalog/Cargo.toml"), external=True)
+    session.chdir("conformance/tests")
+    writer = str(target / "release/kernel_rust_catalog")
+    session.run("python", "-m", "catalog_server.concurrent_campaign", writer, *session.posargs)
+
+
+@nox.session
 def browser(session: nox.Session) -> None:
     """Test the HTML pages in Chromium, which must be installed (on Debian: `apt-get install chromium`)."""
     _with_project(session)

@@ -148,8 +148,7 @@ class Findings:
             if confirmed is not frame:
                 self.evaluate(view, confirmed)
                 return
-        for rule in self.rules.iter_rules_over(view):
-            answer = answers[rule.code]
+        for rule, answer in zip(self.rules.iter_rules_over(view), answers.iter_columns(), strict=True):
             if rule.undecided and answer.null_count():
                 self._ledger.add_reason(rule.code, rule.undecided, None)
             hits = select_new_hits(rule, frame, answer)

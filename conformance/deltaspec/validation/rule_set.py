@@ -56,7 +56,7 @@ def select_new_hits(rule: Rule, frame: pl.DataFrame, hits: pl.Series) -> pl.Seri
         frame: rows of its view.
         hits: the answer of the rule for each row.
     """
-    if CHANGED_COLUMNS not in frame.columns or not hits.any():
+    if not hits.any() or CHANGED_COLUMNS not in frame.columns:
         return hits
     changed = frame[CHANGED_COLUMNS].list.set_intersection(pl.Series([list(rule.reads)])).list.len() > 0
     return hits & changed.fill_null(True)
