@@ -3,8 +3,8 @@
     python -m catalog_server.concurrent_campaign WRITER --tables 300     (in conformance/tests; `nox -s catalog_writes`)
 
 WRITER is the program `kernel_rust_catalog`. Each table is created, and then written by two of it at once.
-`deltaspec validate 'uc://main.default.*'` runs again and again until they are done. Nothing may be found in a table, and
-a table may not be called unreadable. At the end, every table conforms, and has as many rows as commits were
+`deltaspec validate 'uc://main.default.*'` runs again and again until they are done. Nothing may be found in a table,
+and a table may not be called unreadable. At the end, every table conforms, and has as many rows as commits were
 acknowledged.
 """
 
