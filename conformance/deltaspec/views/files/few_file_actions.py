@@ -35,7 +35,7 @@ def compare_few_actions(
     for version, group in groupby(actions, itemgetter("version")):
         rows = [_with_helpers(row) for row in group]
         supported, suspended = get_enablement_at(row_tracking, version)
-        count_actions_of_version(rows)
+        _count_actions(rows)
         for row in rows:
             earlier.compare_with_previous(row)
             if row["source"] != "commit":
@@ -60,7 +60,7 @@ def _with_helpers(row: _Row) -> _Row:
     }
 
 
-def count_actions_of_version(rows: Iterable[_Row]) -> None:
+def _count_actions(rows: Iterable[_Row]) -> None:
     """Add the numbers of actions of the same path and file to the first of them: one defect is one finding."""
     of_path = itemgetter("_group", "path_key", "kind")
     of_file = itemgetter("_group", "path_key", "_vector", "kind")
