@@ -77,7 +77,8 @@ def test_file_history(
 @example_settings(100)
 @given(rows=actions())
 def test_history_of_a_derived_file(rows: pl.DataFrame) -> None:
-    rows = rows.with_columns(version=pl.lit(7, pl.Int64), source=pl.lit("checkpoint"))
+    source = pl.when(pl.col("line") % 2 == 0).then(pl.lit("checkpoint")).otherwise(pl.lit("sidecar"))
+    rows = rows.with_columns(version=pl.lit(7, pl.Int64), source=source)
     few = file_history_rows.build_derived_file_history(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_history_rows, "FEW_ROWS", 0)
