@@ -31,8 +31,9 @@ from deltaspec.candidates.messages import Scan
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.catalog_server import Catalog, serve
 from deltaspec.output_files import write_file
-from deltaspec.protocol.features.catalog_managed import CatalogAnswer, RatifiedCommit
 
+CONFLICT = "is already ratified"
+"""Text of the catalog's answer if the version of a commit is taken."""
 PAGE = Path(__file__).parents[3] / "reports/catalog-writes.md"
 HEAD = """# Catalog-managed tables that are written while they are validated
 
@@ -57,6 +58,9 @@ class Writes(msgspec.Struct):
     acknowledged: Counter[str] = msgspec.field(default_factory=Counter)
     """Appends by table."""
     conflicts: int = 0
+    """Appends whose version another writer has committed."""
+    failures: list[str] = msgspec.field(default_factory=list)
+    """Other errors of the writers."""
 
 
 def write_tables(writer: str, url: str, names: Iterable[str], appends: int, writes: Writes) -> None:
@@ -70,7 +74,9 @@ def write_tables(writer: str, url: str, names: Iterable[str], appends: int, writ
             for line in output.splitlines():
                 done = json.loads(line)
                 if "error" in done:
-                    writes.conflicts += 1
+                    is_conflict = done["operation"] == "append" and CONFLICT in done["error"]
+                    writes.conflicts += is_conflict
+                    writes.failures += [] if is_conflict else [f"{name}: {done['operation']}: {done['error'][:300]}"]
                 elif done["operation"] == "append":
                     writes.acknowledged[name] += 1
 
@@ -78,20 +84,9 @@ def write_tables(writer: str, url: str, names: Iterable[str], appends: int, writ
 def validate_all(url: str, folder: Path) -> Run:
     """Validate all tables of the catalog, as a user does."""
     reports = folder / "reports"
-    command = [
-        sys.executable,
-        "-m",
-        "deltaspec",
-        "validate",
-        "uc://main.default.*",
-        "--catalog",
-        url,
-        "--level",
-        "rows",
-    ]
-    done = subprocess.run(
-        [*command, "--jobs", "2", "--report", f"json:{reports}/"], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "deltaspec", "validate", "uc://main.default.*", "--catalog", url]
+    command += ["--level", "rows", "--jobs", "2", "--report", f"json:{reports}/"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = [msgspec.json.decode(file.read_bytes()) for file in sorted(reports.glob("*.json"))]
     problems = [f"{each['table']}: {describe(each)}" for each in found if each["verdict"] != "conforms"]
     if done.returncode not in (0, 1, 3):
@@ -109,11 +104,8 @@ def describe(report: dict[str, Any]) -> str:
 def count_rows(url: str, name: str) -> int:
     """Return the number of rows of a table in its latest version, read by the reference reader."""
     client = CatalogClient(url, name)
-    loaded = client.load()
-    root = Path(unquote(urlsplit(loaded["metadata"]["location"]).path))
-    commits = sorted((each["version"], each["file-name"]) for each in loaded["commits"])
-    answer = CatalogAnswer(loaded["latest-table-version"], tuple(RatifiedCommit(*each) for each in commits))
-    rows: pa.Table = InProcess(Engine()).scan(Scan(str(root), "", catalog=answer)).table
+    location = unquote(urlsplit(client.load()["metadata"]["location"]).path)
+    rows: pa.Table = InProcess(Engine()).scan(Scan(location, "", catalog=client.ask())).table
     return rows.num_rows
 
 
@@ -137,7 +129,7 @@ def main(arguments: list[str]) -> int:
             done.result()
             last = validate_all(server.url, folder)
             lost = [name for name in names if count_rows(server.url, name) != writes.acknowledged[name]]
-    problems = [each for run in (*runs, last) for each in run.problems]
+    problems = [*writes.failures, *(each for run in (*runs, last) for each in run.problems)]
     problems += [
         f"{name}: {writes.acknowledged[name]} rows were acknowledged, and another number is there" for name in lost
     ]

@@ -8,6 +8,7 @@ import httpx
 from helpers.catalog_tables import BEGAN_MS, CatalogTable, uuid
 
 from deltaspec.catalog_server.routes import PREFIX
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer, RatifiedCommit
 from deltaspec.protocol.log.file_names import commit_name
 
 SCHEMA = "/delta/v1/catalogs/main/schemas/default"
@@ -77,6 +78,12 @@ class CatalogClient:
         """Return what the catalog says about the table."""
         answer: dict[str, Any] = self.get(self.path).raise_for_status().json()
         return answer
+
+    def ask(self) -> CatalogAnswer:
+        """Return the latest version and the ratified commits."""
+        loaded = self.load()
+        found = sorted((each["version"], each["file-name"]) for each in loaded["commits"])
+        return CatalogAnswer(loaded["latest-table-version"], tuple(RatifiedCommit(*each) for each in found))
 
 
 def staged_name(version: int) -> str:

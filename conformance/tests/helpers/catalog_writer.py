@@ -16,7 +16,7 @@ from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import Apply, Scan
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.write_operations import Append, Publish
-from deltaspec.protocol.features.catalog_managed import CatalogAnswer, RatifiedCommit
+from deltaspec.protocol.features.catalog_managed import CatalogAnswer
 
 APPENDS = 2
 """Appends of a round. Then the writer publishes."""
@@ -39,9 +39,7 @@ class CatalogWriter:
 
     def ask(self) -> CatalogAnswer:
         """Return what the catalog knows."""
-        loaded = self._client.load()
-        found = sorted((each["version"], each["file-name"]) for each in loaded["commits"])
-        return CatalogAnswer(loaded["latest-table-version"], tuple(RatifiedCommit(*each) for each in found))
+        return self._client.ask()
 
     def append(self, value: int) -> None:
         """Append a row: stage a commit, and have it ratified."""
